@@ -26,13 +26,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HotNodes(Public):
-    """Hot rows of one node type, most fetched first."""
+    """Hot rows of one node type, most fetched first.
+
+    Attributes
+    ----------
+    ids : np.ndarray
+        New type-wise IDs, int64.
+    fetches : np.ndarray
+        How often each is fetched in an epoch, on average, float64.
+    data : mapping of str to np.ndarray
+        Features by name, a row for each ID.
+    """
 
     __all__ = ("data", "fetches", "ids")
 
-    ids: np.ndarray  # new type-wise IDs, int64
-    fetches: np.ndarray  # how often each is fetched in an epoch, on average, float64
-    data: Mapping[str, np.ndarray]  # features by name, a row for each ID
+    ids: np.ndarray
+    fetches: np.ndarray
+    data: Mapping[str, np.ndarray]
 
     @cached_property
     def by_id(self) -> tuple[np.ndarray, np.ndarray]:
@@ -52,19 +62,33 @@ class HotNodes(Public):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HotRows(Public):
-    """The rows of other parts that a part's trainers fetch most, with their features, in memory."""
+    """The rows of other parts that a part's trainers fetch most, with their features, in memory.
+
+    Attributes
+    ----------
+    part_id : int
+        The part whose trainers fetch them.
+    ids : np.ndarray
+        New homogeneous node IDs, int64, most fetched first.
+    fetches : np.ndarray
+        How often each is fetched in an epoch, on average, float64.
+    nodes : mapping of str to HotNodes
+        The same by node type: `ids` are then type-wise, and `data` has the rows of features by name.
+    nbytes : int
+        Bytes of IDs and features.
+    """
 
     __all__ = ("fetches", "ids", "nbytes", "nodes", "part_id", "save")
 
-    part_id: int  # the part whose trainers fetch them
-    ids: np.ndarray  # new homogeneous node IDs, int64, most fetched first
-    fetches: np.ndarray  # how often each is fetched in an epoch, on average, float64
+    part_id: int
+    ids: np.ndarray
+    fetches: np.ndarray
     by_type: Mapping[str, HotNodes]  # as `nodes`, without its messages
     files: Mapping[str, FileState]  # that were read, as of then
 
     @property
     def nodes(self) -> Mapping[str, HotNodes]:
-        """Hot rows by node type: `ids` are then type-wise, and `data` has the rows of features by name."""
+        """Hot rows by node type."""
         return LazyMapping("node type with hot rows", tuple(self.by_type), self.by_type.__getitem__)
 
     @property

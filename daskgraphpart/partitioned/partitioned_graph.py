@@ -78,6 +78,19 @@ def open_partitions(
 class PartitionedGraph(Public):
     """A partitioned graph, as lazy dask collections over memory-mapped or remote files.
 
+    Attributes
+    ----------
+    config : Path or UPath
+        The partition config; pass it to DGL's trainers and servers as `part_config`.
+    name : str
+        Name of the graph.
+    book : PartitionBook
+        Ranges of new IDs.
+    num_parts : int
+        Number of parts.
+    ntypes, etypes : tuple of str
+        Node types and canonical edge types, in ID order.
+
     Examples
     --------
     >>> parts = dgp.open_partitions("shop-parts")
@@ -99,17 +112,17 @@ class PartitionedGraph(Public):
         "report", "schema", "to_original", "to_pyg_stores", "verify",
     )  # fmt: skip
 
-    config: Location  # the partition config; pass it to DGL's trainers and servers as `part_config`
+    config: Location
     content: PartitionConfig  # what the partition config says
     is_confined: bool = False  # whether files outside its directory are refused
     state: FileState = None  # size and time of a local config when it was opened; loaders notice a change
     _quality: Quality | None = None
     _unreadable: str = ""
-    name: str = field(init=False)  # name of the graph
-    book: PartitionBook = field(init=False)  # ranges of new IDs
-    num_parts: int = field(init=False)  # number of parts
-    ntypes: tuple[str, ...] = field(init=False)  # node types, in ID order
-    etypes: tuple[str, ...] = field(init=False)  # canonical edge types, in ID order
+    name: str = field(init=False)
+    book: PartitionBook = field(init=False)
+    num_parts: int = field(init=False)
+    ntypes: tuple[str, ...] = field(init=False)
+    etypes: tuple[str, ...] = field(init=False)
     _opened: dict[int, Part] = field(init=False, default_factory=dict)
 
     add_edge_data = check_keywords(tool_methods.add_edge_data)

@@ -114,7 +114,16 @@ class EdgeView(TypeView):
     kind = "edge"
 
     def frame(self, features: Sequence[str] | str = (), *, part: bool = False, original: bool = False) -> Any:
-        """Return all edges of the type as a dask DataFrame, with options as `NodeView.frame` has them.
+        """Return all edges of the type as a dask DataFrame.
+
+        Parameters
+        ----------
+        features : sequence of str or str
+            Scalar features to add as columns.
+        part : bool
+            Add the column `part`: the part that owns the edge.
+        original : bool
+            Use original type-wise IDs, also for edges, not new ones.
 
         Returns
         -------

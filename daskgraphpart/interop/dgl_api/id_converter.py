@@ -62,9 +62,24 @@ class IdConverter(Public):
         return _name(self._book.edges, number)
 
     def nid_het2hom(self, ntype: str, ids: Any) -> Any:
-        """Convert type-wise node IDs, an integer, array or tensor, to homogeneous IDs in the same form, int64.
+        """Convert type-wise node IDs to homogeneous IDs.
 
-        Raises `IdOutOfRangeError` if the type does not exist, or an ID is out of range, as all methods do.
+        Parameters
+        ----------
+        ntype : str
+            Node type.
+        ids : int, int array or int tensor
+            IDs in ``[0, number of nodes of the type)``.
+
+        Returns
+        -------
+        int, int64 array or int64 tensor
+            Homogeneous IDs, in the form of `ids`.
+
+        Raises
+        ------
+        IdOutOfRangeError
+            If the type does not exist, or an ID is out of range.
         """
         return self._book.nodes.homogeneous(ids, ntype)
 
@@ -73,10 +88,23 @@ class IdConverter(Public):
         return self._book.edges.homogeneous(ids, etype)
 
     def nid_hom2het(self, ids: Any) -> tuple[Any, Any]:
-        """Convert homogeneous node IDs, an integer, array or tensor, to node types and type-wise IDs.
+        """Convert homogeneous node IDs to node types and type-wise IDs.
 
-        Of one ID, return the name of its type and the type-wise ID, as in DGL's guide; of an array or tensor, two, of
-        type IDs and type-wise IDs, int64.
+        Parameters
+        ----------
+        ids : int, int array or int tensor
+            IDs in ``[0, number of nodes)``.
+
+        Returns
+        -------
+        tuple
+            For one ID: name of its type and type-wise ID, as in DGL's guide. For an array: type IDs and type-wise IDs,
+            two int64 arrays (tensors if you pass a tensor).
+
+        Raises
+        ------
+        IdOutOfRangeError
+            If an ID is out of range.
         """
         return _typed(self._book.nodes, ids)
 

@@ -160,8 +160,6 @@ def load_partition_feats(
 ) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
     """Load the features of one part into memory, as `dgl.distributed.load_partition_feats` does.
 
-    Raises what `load_partition` raises.
-
     Parameters
     ----------
     part_config, part_id, storage_options
@@ -173,6 +171,15 @@ def load_partition_feats(
     -------
     tuple
         Node features by ``<ntype>/<name>`` and edge features by ``<src:rel:dst>/<name>``.
+
+    Raises
+    ------
+    LayoutError
+        If the config or a file of the part is missing, truncated, or of another version.
+    IdOutOfRangeError
+        If the part does not exist.
+    MissingPackageError
+        If torch is not installed.
 
     Examples
     --------
@@ -192,8 +199,6 @@ def load_partition_book(
 ) -> tuple[AnyBook, str, dict[str, int], dict[tuple[str, str, str], int]]:
     """Load the partition book as seen from one part, as `dgl.distributed.load_partition_book` does.
 
-    Raises what `load_partition` raises.
-
     Parameters
     ----------
     part_config, part_id, storage_options
@@ -204,6 +209,13 @@ def load_partition_book(
     tuple
         Partition book (`BasicPartitionBook` after ``reshuffle=False``), graph name, node type IDs by node type, edge
         type IDs by canonical edge type.
+
+    Raises
+    ------
+    LayoutError
+        If the config is missing or inconsistent.
+    IdOutOfRangeError
+        If the part does not exist.
 
     Examples
     --------

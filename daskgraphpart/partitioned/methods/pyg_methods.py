@@ -166,7 +166,12 @@ def link_neighbor_loader(
     ------
     OptionError
         If an argument does not fit the graph, or edges are given by ID and the parts lack the graph format coo.
-        Others as `neighbor_loader`.
+    IdOutOfRangeError
+        If a type does not exist, or a seed is out of range.
+    LayoutError
+        If a file is damaged or has changed since it was opened; the loader can raise it later, too.
+    MissingPackageError
+        If torch or torch_geometric is not installed.
 
     Examples
     --------

@@ -84,7 +84,9 @@ def add_edge_data(
     workspace: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> PartitionedGraph:
-    """Add features of edges to the files of the partitions, as `add_node_data` does those of nodes.
+    """Add features of edges to the files of the partitions, in all layouts that are there.
+
+    As `add_node_data`.
 
     Parameters
     ----------
@@ -98,6 +100,15 @@ def add_edge_data(
     -------
     PartitionedGraph
         The partitions, opened again.
+
+    Raises
+    ------
+    OptionError
+        If there is no such type, the feature is there already, or a layout cannot hold it.
+    InputFileError
+        If there are not as many rows as edges.
+    LayoutError
+        If the partitions were not made by daskgraphpart.
 
     Examples
     --------
