@@ -169,16 +169,24 @@ def loader_claim() -> str:
 
 def busy_threads() -> str:
     """How many of 16 and of 64 threads `partition-graph` can keep busy, with its libraries."""
-    found = {}
-    for of in map(json.loads, (RESULTS / "parallel_limit.jsonl").read_text(encoding="utf-8").splitlines()):
-        setting, busy = of["setting"], of["results"].get("with libraries")
-        if busy:
-            found[setting.get("graph") or setting["command"][1]] = [f"{busy[threads]:.0f}" for threads in ("16", "64")]
-    ours, rmat, web = found["communities-5e7"], found["rmat-5e7"], found["web-7e6"]
+    ours, rmat, web = (
+        [f"{busy_threads_of(graph, threads):.0f}" for threads in (16, 64)]
+        for graph in ("communities-5e7", "rmat-5e7", "web-7e6")
+    )
     return (
         f"On 50 million edges that pass could keep {ours[0]} of 16 busy, and {ours[1]} of 64; on R-MAT, {rmat[0]} and "
         f"{rmat[1]}; on a web graph of 7 million edges, {web[0]} and {web[1]} (`parallel_limit.py`)."
     )
+
+
+def busy_threads_of(graph: str, threads: int) -> float:
+    """How many of some threads `partition-graph` can keep busy, by the newest result of a graph."""
+    busy = 0.0
+    for of in map(json.loads, (RESULTS / "parallel_limit.jsonl").read_text(encoding="utf-8").splitlines()):
+        setting, found = of["setting"], of["results"].get("with libraries")
+        if found and graph == (setting.get("graph") or setting["command"][1]):
+            busy = found[str(threads)]
+    return busy
 
 
 def measured() -> str:

@@ -17,18 +17,22 @@ import argparse
 import json
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from claims import busy_threads_of, newest_of
 from harness import RESULTS, show
 
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.jobs.estimate_dispatch import expect, files_of, output_nbytes
 from daskgraphpart.jobs.job_spec import layouts_of
 from daskgraphpart.partitioner.assign_options import AssignOptions
-from daskgraphpart.partitioner.choose import expected_choice, needs, workspace_nbytes
+from daskgraphpart.partitioner.choose import SHARED_PER_NODE, expected_choice, needs, workspace_nbytes
 from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
 from daskgraphpart.units import format_size
+
+if TYPE_CHECKING:
+    from collections.abc import Set
 
 PARTITIONER = "partition-graph"
 """The pass whose rounds machines share; of all others they share the tasks."""
@@ -39,13 +43,16 @@ SMALLER_EDGES, KNOWN_EDGES = 50_000_000, 200_000_000
 """The two ledgers that predict all others."""
 LARGEST_EDGES = 1_000_000_000
 MEMORY_GIB = 24  # of the machine with these ledgers
-EXCHANGED = 4.9
-"""Bytes an edge that the rounds of `partition-graph` wrote, on 20 million edges with four workers; each reads them."""
 PREDICTED_EDGES = (5_000_000_000, 10_000_000_000, 100_000_000_000)
-MACHINES = ((1, 16), (10, 16))
-"""Numbers of machines, and cores of each."""
+CORES = 16
 DISK = 2e9
 """Bytes a second of a machine's disk, read or written."""
+TEN, TEN_CORES, TEN_MEMORY, TEN_DISK, NETWORK = 10, 16, 64e9, 1.2e9, 1.25e9
+"""Ten machines: cores, bytes of memory, and bytes a second of the disk and of a network of 10 Gbit/s, of each."""
+SHARED_PER_NODE_WIDE = 20
+"""`SHARED_PER_NODE` of IDs that take 8 bytes, those from 2^31 on: a label and who waits, 4 bytes more each."""
+TEN_SIZES = ((10**10, 10**9), (10**11, 10**9), (10**11, 10**10))
+"""Edges and nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +69,15 @@ class Cost:
         cpu, serial = self.cpu * factor**by.cpu, self.serial * factor**by.serial
         return Cost(cpu, serial, self.read * factor**by.read, self.written * factor**by.written)
 
-    def seconds(self, cores: int, disks: int) -> float:
-        """Wall time on so many cores and disks."""
+    def seconds(self, cores: int) -> float:
+        """Wall time on so many cores and a disk."""
         shared = (self.cpu - self.serial) / cores
-        return self.serial + max(shared, (self.read + self.written) / (DISK * disks))
+        return self.serial + max(shared, (self.read + self.written) / DISK)
 
 
 def main() -> None:
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
-    for headers, *rows in (checks(), passes(), sizes(), times()):
+    for headers, *rows in (checks(), passes(), sizes(), times(), ten()):
         show(headers, rows)
         print()
 
@@ -197,28 +204,88 @@ def needed(num_nodes: int, method: str) -> int:
 
 
 def times() -> list[list[str]]:
-    """Hours on larger machines, and on several: the whole job, and without a partitioner."""
-    names_of = [
-        f"{cores} cores or more" if machines == 1 else f"{machines} machines of {cores}" for machines, cores in MACHINES
-    ]
+    """Hours on larger machines: the whole job, and without a partitioner."""
     rows = []
     for num_edges in PREDICTED_EDGES:
         costs = predicted(num_edges)
         for method, names in (("multilevel", set(costs)), ("random", set(costs) - ASSIGNING)):
             chosen = {name: cost for name, cost in costs.items() if name in names}
-            hours = [_hours(_seconds(chosen, num_edges, *machine)) for machine in MACHINES]
-            rows.append([f"{num_edges:,}", method, _hours(total(chosen).cpu), *hours])
-    return [["edges", "method", "CPU time", *names_of], *rows]
+            rows.append([f"{num_edges:,}", method, _hours(total(chosen).cpu), _hours(seconds_of(chosen, CORES))])
+    return [["edges", "method", "CPU time", f"{CORES} cores or more"], *rows]
+
+
+def ten() -> list[list[str]]:
+    """Ten machines: how long cores, disks and the network take by themselves, and a job that waits for the slowest."""
+    heads = ["edges", "nodes", "method", "cores", "disks", "network", "one thread", "the job", "memory of a machine"]
+    rows = []
+    for num_edges, num_nodes in TEN_SIZES:
+        nbytes = num_nodes * (SHARED_PER_NODE if num_nodes < 2**31 else SHARED_PER_NODE_WIDE)
+        memory = format_size(nbytes) + (", too much" if nbytes > TEN_MEMORY else "")
+        for method, without, held in (("multilevel", set[str](), memory), ("random", ASSIGNING, "")):
+            times = map(_hours, seconds_of_ten(num_edges, num_nodes, without))
+            rows.append([f"{num_edges:,}", f"{num_nodes:,}", method, *times, held])
+    return [heads, *rows]
+
+
+def ten_in_short() -> str:
+    """What bounds the largest graph that ten machines hold."""
+    num_edges, num_nodes = TEN_SIZES[1]
+    costs = predicted(num_edges)
+    read, written, rounds = (
+        nbytes / num_edges for nbytes in (total(costs).read, total(costs).written, costs[PARTITIONER].read)
+    )
+    job, halved, both = (
+        _hours(seconds_of_ten(num_edges, num_nodes, **of)[-1])
+        for of in ({}, {"share": 0.5}, {"share": 0.5, "overhead": 1})
+    )
+    return (
+        f"A hundred billion edges of a billion nodes take {job}. Bytes are the limit: for each edge {read:.0f} are "
+        f"read, {rounds:.0f} of them in the rounds of `{PARTITIONER}`, and {written:.0f} written. If those rounds read "
+        f"half as much, cores would be the limit there ({halved}); if they also took no more CPU time than one process "
+        f"does, {both}."
+    )
+
+
+def seconds_of_ten(
+    num_edges: int, num_nodes: int, without: Set[str] = frozenset(), share: float = 1, overhead: float = 0
+) -> tuple[float, ...]:
+    """Seconds of cores, disks, network, one thread, and the job without some passes.
+
+    Its rounds read a share of what they do; sharing them multiplies their CPU time, as measured if not given.
+    """
+    costs = {name: cost for name, cost in predicted(num_edges).items() if name not in without}
+    cores = {name: (cost.cpu - cost.serial) / (TEN * TEN_CORES) for name, cost in costs.items()}
+    moved = {name: (cost.read + cost.written) / TEN for name, cost in costs.items()}
+    exchanged, measured = sharing()
+    found = dict.fromkeys(costs, 0.0)
+    if PARTITIONER in costs:
+        cores[PARTITIONER] *= (overhead or measured) * TEN_CORES / busy_threads_of("communities-5e7", TEN_CORES)
+        moved[PARTITIONER] -= (1 - share) * costs[PARTITIONER].read / TEN
+        found[PARTITIONER] = exchanged * num_edges / NETWORK  # each machine reads what all found
+    disks = {name: nbytes / TEN_DISK for name, nbytes in moved.items()}
+    network = {name: nbytes / NETWORK + found[name] for name, nbytes in moved.items()}
+    largest = total({name: cost for name, cost in ledgers()[LARGEST_EDGES].items() if name not in without})
+    serial = largest.serial * num_nodes * EDGES_PER_NODE / LARGEST_EDGES  # is done for each node
+    waits = sum(max(cores[name], disks[name], network[name]) for name in costs)
+    return *(sum(of.values()) for of in (cores, disks, network)), serial, serial + waits
+
+
+def sharing() -> tuple[float, float]:
+    """Bytes an edge that the rounds of a shared `partition-graph` wrote, and its CPU time over that of one process."""
+    kept = newest_of("shared_partitioning")
+    alone, together = kept["results"]["alone"], kept["results"]["together"]
+    return together["bytes"] / float(kept["setting"]["edges"]), together["cpu"] / alone["cpu"]
 
 
 def _hours(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.0f} s"
     return f"{seconds / 3600:.1f} h" if seconds >= 7200 else f"{seconds / 60:.0f} min"
 
 
-def _seconds(costs: dict[str, Cost], num_edges: int, machines: int, cores: int) -> float:
-    """Wall time; each of several machines does what is serial in the partitioner, and reads what all found."""
-    exchanged = num_edges * EXCHANGED / DISK if machines > 1 and PARTITIONER in costs else 0
-    return exchanged + sum(cost.seconds(machines * cores, machines) for cost in costs.values())
+def seconds_of(costs: dict[str, Cost], cores: int) -> float:
+    """Wall time of passes on one machine."""
+    return sum(cost.seconds(cores) for cost in costs.values())
 
 
 if __name__ == "__main__":

@@ -92,7 +92,7 @@ def smallest(num_edges: int) -> tuple[Machine, float]:
     need, *disk = predict.sizes_of(num_edges, "multilevel")
     on_disk = sum(disk) + INPUT_BYTES * num_edges
     machine = next(of for of in MACHINES if of.memory > need and of.disk > on_disk)
-    return machine, predict._seconds(predict.predicted(num_edges), num_edges, 1, machine.cores) / 3600
+    return machine, predict.seconds_of(predict.predicted(num_edges), machine.cores) / 3600
 
 
 def in_short() -> str:

@@ -98,12 +98,13 @@ def blocks() -> Iterator[tuple[Path, str, str]]:
     yield SIZING, "random_graph", prices.random_graph()
     yield SIZING, "busy_threads", claims.busy_threads()
     yield SIZING, "from_disk", predict.from_disk()
+    yield SIZING, "ten_in_short", predict.ten_in_short()
     yield GRAPHSTORM, "gconstruct_in_short", claims.gconstruct_in_short()
     yield FOR_TRAINING, "even_claim", claims.even_claim()
     yield FOR_TRAINING, "uneven_claim", claims.uneven_claim()
     yield DESIGN, "stores_claim", claims.stores_claim()
     yield SIZING, "rented", in_lines(prices.rented())
-    for made in (predict.times, predict.sizes, predict.passes, predict.checks):
+    for made in (predict.times, predict.ten, predict.sizes, predict.passes, predict.checks):
         yield SIZING, f"sizing_{made.__name__}", in_lines([*made()])
     for name, lines in (
         ("cuts", partitioner_tables.cuts_means(partitioner_tables.kept("cuts"))),
