@@ -65,9 +65,7 @@ FUNCTIONS: dict[str, dict[str, Stated]] = {
     },
     "jobs/dispatch_function.py": {"dispatch": {**DISPATCH, **JOB}},
     "jobs/plan_function.py": {"plan": {**ASSIGN, **DISPATCH, **WHERE, **FILES}},
-    "readers/objects/from_edges.py": dict.fromkeys(
-        ("from_edges", "from_networkx", "from_scipy", "from_pyg", "from_dgl"), WHERE
-    ),
+    "readers/objects/from_edges.py": {"from_edges": WHERE},
     "jobs/owners.py": {"write": RUN, "read_assignment": RUN},
     "graph/scan.py": {"collect": RUN, "collect_schema": RUN},
     "readers/tables/scan_tables.py": {"scan_tables": {**options_of(Tables), **options_of(ReadOptions)}},

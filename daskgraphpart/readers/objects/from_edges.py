@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.engine.resources import Resources, detect_resources
+from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import OptionError
 from daskgraphpart.extras import is_made_by
 from daskgraphpart.keywords import check_keywords
@@ -94,10 +94,6 @@ def from_networkx(
     graph: NetworkxGraph,
     *,
     name: str = "graph",
-    memory: str | int | None = None,
-    cluster: str | Client | Cluster | None = None,
-    workers: int | None = None,
-    workspace: str | os.PathLike[str] | None = None,
 ) -> Graph:
     """Make a graph from a networkx graph, as `dgl.from_networkx` does: sorted nodes, undirected edges both ways.
 
@@ -110,8 +106,6 @@ def from_networkx(
         The graph; its nodes must be sortable.
     name : str
         Of the graph.
-    memory, cluster, workers, workspace : optional
-        As in `partition`.
 
     Returns
     -------
@@ -132,7 +126,7 @@ def from_networkx(
     _N           34      0     0 B
     _N:_E:_N    156      0  3.7 kB  weight int64
     """
-    return _of("networkx", "nodes", graph, name, detect_resources(memory, cluster, workers, workspace=workspace))
+    return _of("networkx", "nodes", graph, name)
 
 
 @check_keywords
@@ -140,10 +134,6 @@ def from_scipy(
     matrix: SparseMatrix,
     *,
     name: str = "graph",
-    memory: str | int | None = None,
-    cluster: str | Client | Cluster | None = None,
-    workers: int | None = None,
-    workspace: str | os.PathLike[str] | None = None,
 ) -> Graph:
     """Make a graph from a square sparse matrix: one edge from row to column per stored element.
 
@@ -154,8 +144,6 @@ def from_scipy(
         ``from_edges(matrix, edge_data={"weight": matrix.tocoo().data})``.
     name : str
         Of the graph.
-    memory, cluster, workers, workspace : optional
-        As in `partition`.
 
     Returns
     -------
@@ -176,7 +164,7 @@ def from_scipy(
     _N          100      0     0 B
     _N:_E:_N    100      0  1.6 kB
     """
-    return _of("scipy", "tocoo", matrix, name, detect_resources(memory, cluster, workers, workspace=workspace))
+    return _of("scipy", "tocoo", matrix, name)
 
 
 @check_keywords
@@ -184,10 +172,6 @@ def from_pyg(
     data: PygData,
     *,
     name: str = "graph",
-    memory: str | int | None = None,
-    cluster: str | Client | Cluster | None = None,
-    workers: int | None = None,
-    workspace: str | os.PathLike[str] | None = None,
 ) -> Graph:
     """Make a graph from PyG's `Data` or `HeteroData`, with every array that has one row per node or edge.
 
@@ -199,8 +183,6 @@ def from_pyg(
         The data, with `edge_index`.
     name : str
         Of the graph.
-    memory, cluster, workers, workspace : optional
-        As in `partition`.
 
     Returns
     -------
@@ -222,9 +204,7 @@ def from_pyg(
     _N            3      0  96 B  x float32[8]
     _N:_E:_N      3      0  48 B
     """
-    return _of(
-        "torch_geometric", "edge_stores", data, name, detect_resources(memory, cluster, workers, workspace=workspace)
-    )
+    return _of("torch_geometric", "edge_stores", data, name)
 
 
 @check_keywords
@@ -232,10 +212,6 @@ def from_dgl(
     graph: DglGraph,
     *,
     name: str = "graph",
-    memory: str | int | None = None,
-    cluster: str | Client | Cluster | None = None,
-    workers: int | None = None,
-    workspace: str | os.PathLike[str] | None = None,
 ) -> Graph:
     """Make a graph from a `DGLGraph`, with its features.
 
@@ -245,8 +221,6 @@ def from_dgl(
         A homogeneous or heterogeneous graph.
     name : str
         Of the graph.
-    memory, cluster, workers, workspace : optional
-        As in `partition`.
 
     Returns
     -------
@@ -267,13 +241,13 @@ def from_dgl(
     _N            3      0   0 B
     _N:_E:_N      3      0  48 B
     """
-    return _of("dgl", "canonical_etypes", graph, name, detect_resources(memory, cluster, workers, workspace=workspace))
+    return _of("dgl", "canonical_etypes", graph, name)
 
 
-def _of(library: str, attribute: str, given: Any, name: str, resources: Resources) -> Graph:
+def _of(library: str, attribute: str, given: Any, name: str) -> Graph:
     """Make a graph from a library's object, recognised by its class and an attribute."""
     if not is_made_by(library, given) or not hasattr(given, attribute):
         kind = f"{type(given).__module__}.{type(given).__name__}"
         raise OptionError("not a graph of this kind", expected=f"one of {library}", found=kind)
     check_name(name, "graph name")
-    return complete_graph(given, resources, name=name)
+    return complete_graph(given, detect_resources(), name=name)
