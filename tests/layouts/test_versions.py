@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import tarfile
 from pathlib import Path
 
@@ -48,7 +49,9 @@ def test_owners_are_read(form: str, old: Path) -> None:
         ).read_bytes()
 
 
-def test_an_unfinished_job_is_refused_and_can_start_over(old: Path) -> None:
+def test_an_unfinished_job_is_refused_and_can_start_over(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # on a machine of its name, it would start over because that has restarted
+    monkeypatch.setattr(socket, "gethostname", lambda: "another")
     with pytest.raises(ResumeError) as fault:
         dgp.partition("graph", "unfinished", 2, method="random")
     assert fault.value.hint

@@ -113,7 +113,7 @@ def test_one_that_hangs_is_passed_over(
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(registry._blaming, "__defaults__", ("the {} fails", 1))
+    monkeypatch.setattr(registry._blaming.__wrapped__, "__defaults__", ("the {} fails", 1))
     register("readers", "aa", SCAN + "import time; time.sleep(60)")
     (tmp_path / "e.csv").write_text("0,1\n1,2\n")
     dgp.assign(tmp_path / "e.csv", 2, method="random", **HOW)

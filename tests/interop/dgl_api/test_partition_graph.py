@@ -308,7 +308,7 @@ def test_graphbolt_is_a_layout_beside_dgls(tmp_path: Path) -> None:
 
 
 def test_metis_tells_what_auto_would_take_on_a_large_graph(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    for times in (1, 1 + (1 << 20) // SRC.size):  # more than a million edges, most of them parallel
+    for times in (1, 1 + (1 << 21) // SRC.size):  # more than two million edges, most of them parallel
         edges = np.tile(SRC, times), np.tile(DST, times)
         dgp.partition_graph(edges, "g", 2, tmp_path / str(times), part_method="metis")
     (told,) = [record.getMessage() for record in caplog.records if "'auto' would" in record.getMessage()]

@@ -87,7 +87,7 @@ def test_the_command_line_says_it_in_the_same_words(tmp_path: Path, caplog: pyte
         "--unknown-nodes",
         "drop",
         "--node-data",
-        "user:age=users.csv:age",
+        "user/age=users.csv:age",
     )
     line = ("build", "again", "--edges", f"{F}=f.csv", "--split", "user=users.csv:split", *words, "--name", "graph")
     assert call(*line) == 0
