@@ -292,7 +292,10 @@ class _Reader:
                 self.add_fault(what, place, expected=str(self.directory), found=target, hint=hint)
 
 
-TABLE_SUFFIXES = (".parquet", ".pq", ".csv", ".tsv", ".txt", ".gz", ".zst")
+TABLE_SUFFIXES = (
+    *(".parquet", ".pq", ".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".arrow", ".feather"),
+    *(".gz", ".zst", ".lz4", ".bz2", ".xz"),
+)
 
 
 def is_table(path: Any) -> bool:

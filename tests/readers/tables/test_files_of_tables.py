@@ -15,6 +15,7 @@ import pytest
 from bad_input.judge import run
 from edge_lists import DEFAULT, chunk, edges_of
 
+import daskgraphpart as dgp
 from daskgraphpart.errors import InputFileError, OptionError
 
 if TYPE_CHECKING:
@@ -73,6 +74,17 @@ def test_checksums_of_gzip_are_compared(tmp_path: Path) -> None:
         (tmp_path / "e.csv.gz").write_bytes(content)
         with pytest.raises(InputFileError, match="damaged"):
             chunk(tmp_path / "out", tmp_path / "e.csv.gz")
+
+
+@pytest.mark.parametrize("name", ["e.csv.gz", "e.csv.bz2", "e.csv.xz", "e.csv.zst", "e.csv.lz4", "e.jsonl"])
+def test_a_directory_of_any_tables_is_given_in_place_of_a_graph(name: str, tmp_path: Path) -> None:
+    (tmp_path / "table").mkdir()
+    lines = TEXT if not name.endswith("jsonl") else b"".join(b'{"src":%d,"dst":%d}\n' % (*of,) for of in EDGES.T)
+    path = tmp_path / "table" / name
+    with pa.output_stream(path, "lz4") if name.endswith("lz4") else open(path, "wb") as file:
+        file.write(PACKINGS.get(name.rpartition(".")[2], bytes)(lines))
+    parts = dgp.partition(tmp_path / "table", tmp_path / "out", 2, method="random")
+    assert sum(parts.num_edges(etype) for etype in parts.etypes) == EDGES.shape[1]
 
 
 @pytest.mark.parametrize("given", ["table", "table/*", "ta*/"])
