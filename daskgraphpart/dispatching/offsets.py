@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.engine.runner import Pass, Runner, Unit
+from daskgraphpart.errors import AssignmentError
 from daskgraphpart.kernels.owner_sort import count_owners as count_kernel
 
 if TYPE_CHECKING:
@@ -71,7 +72,14 @@ def count_owners(unit: Block[np.ndarray], num_parts: int) -> np.ndarray:
     """Count the owners of one interval, int64 (parts,)."""
     owners, counts = unit.read(), np.zeros(num_parts, np.int64)
     bad = count_kernel(owners, num_parts, counts)
-    assert bad < 0, f"owner {bad} of {unit.file} is out of range, which was checked as it was read or made"
+    if bad >= 0:
+        raise AssignmentError(
+            "owner out of range",
+            file=unit.file,
+            place=f"row {unit.first_row + bad:,}",
+            expected=f"a part in [0, {num_parts})",
+            found=owners[bad],
+        )
     return counts
 
 
