@@ -47,8 +47,7 @@ class Limits:
 
     def excess(self, loads: np.ndarray) -> float:
         """Sum of overloads, each as a share of its limit."""
-        over = self.over(loads)
-        return float(overload(over, self.shares)) if over.max() > 0 else 0.0
+        return float(overload(self.over(loads), self.shares))
 
     def overload(self, graph: WeightedGraph, parts: np.ndarray, each: Map) -> float:
         """Sum of overloads, each as a share of its limit."""
