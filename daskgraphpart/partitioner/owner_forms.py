@@ -49,8 +49,11 @@ class OwnerForm:
 def binary_form(name: str) -> OwnerForm:
     """Return a form in which owners can be written, by the suffix of its files."""
     check_choice("form of owners", "--form", name, BINARY_FORMS)
-    forms = (_read_npy, copy_npy), (_read_parquet, _write_parquet), (_read_zarr, _write_zarr)
-    return OwnerForm(*dict(zip(BINARY_FORMS, forms, strict=True))[name], is_directory=name == "zarr")
+    if name == "npy":
+        return OwnerForm(_read_npy, copy_npy)
+    if name == "parquet":
+        return OwnerForm(_read_parquet, _write_parquet)
+    return OwnerForm(_read_zarr, _write_zarr, is_directory=True)
 
 
 def find_forms(directory: Path, ntype: str) -> list[str]:
