@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.graph.graph import Graph
-    from daskgraphpart.partitioner.adjacency.csr_blocks import Adjacency
     from daskgraphpart.partitioner.balance import BalanceConstraint
     from daskgraphpart.partitioner.partition_pass import Problem
     from daskgraphpart.partitioner.training.predict_rows import PredictedRows
@@ -96,14 +95,14 @@ def _more_even(graph: Graph, tried: Tried, limit: float, training: TrainingGraph
         if tried.busiest <= limit:
             break
         place = base.directory / f"sampled-{number}"
-        yield (tried := _refine(graph, tried, base.adjacency, items, place, training, runner))
+        yield (tried := _refine(graph, tried, items, place, training, runner))
 
 
 def _as_even_as_can_be(
     graph: Graph, cut: Tried, last: Tried, training: TrainingGraph, runner: Runner
 ) -> Iterator[Tried]:
     """Halve what is between the work of the cut and its limit, until parts cannot be more even without more rows."""
-    start = cut._replace(way=last.way)
+    start = cut._replace(way=last.way, problem=last.problem)  # whose edges weigh what is fetched
     even, uneven = last.most_work, cut.busiest
     for number in range(MOST_TRIES):
         middle = (even + uneven) / 2
@@ -112,7 +111,7 @@ def _as_even_as_can_be(
             for item in last.way.options.constraints
         )
         place = last.problem.directory / f"halved-{number}"
-        yield (tried := _refine(graph, start, last.problem.adjacency, items, place, training, runner))
+        yield (tried := _refine(graph, start, items, place, training, runner))
         if tried.num_fetched > cut.most_fetched:
             even = middle
         elif tried.busiest < uneven:
@@ -122,7 +121,6 @@ def _as_even_as_can_be(
 def _refine(
     graph: Graph,
     start: Tried,
-    adjacency: Adjacency,
     items: tuple[BalanceConstraint, ...],
     directory: Path,
     training: TrainingGraph,
@@ -133,7 +131,7 @@ def _refine(
     assert rows is not None
     make_directory(directory)
     known = training.weigh_sampled(begin, rows, runner)
-    problem = weigh(graph, base.num_parts, items, adjacency, training, known, directory, runner)
+    problem = weigh(graph, base.num_parts, items, base.adjacency, training, known, directory, runner)
     parts = npy_region(directory / "parts.npy", np.int32, begin.shape)
     find_parts(graph.schema, problem, replace(way.options, refine=True), begin, parts, runner, asks=False)
     return Tried(way, problem, solved._replace(parts=parts), training.predict(parts, runner))
