@@ -30,8 +30,8 @@ HIGH_SEEDS = 4
 COARSE_ARCS, WHOLE_ARCS = 1 << 20, 1 << 22  # edges have two arcs: the second is two million edges
 """Most arcs of a graph that `auto` gives METIS, and KaMinPar, whole; larger ones are coarsened to the first.
 
-Between the two, METIS' parts of the coarse graph, combined with KaMinPar's of the whole, cut 0.99 to 1.02 of what they
-do with METIS' of the whole, in a third of its memory.
+Between the two, METIS is given the coarse graph, and parts of both are combined: always where starts compete, or else
+if KaMinPar misses a limit. They cut 0.99 to 1.02 of what they do with METIS' of the whole, in a third of its memory.
 """
 DENSE = 3  # times as many arcs may a coarse graph have that has few nodes per part; KaMinPar is given it
 LARGE_ARCS = 1 << 25  # beyond, there is no V-cycle
@@ -162,11 +162,18 @@ def choose(num_nodes: int, num_arcs: int, num_constraints: int, options: AssignO
             coarse = (*coarse, replace(again, seed=(again.seed + 1) % 2**31, threads=1))
         why = f"auto picked multilevel: the graph has over {'2' if num_arcs > WHOLE_ARCS else '0.5'} M edges"
         return Choice("multilevel", (), coarse, most, why if method == "auto" else "")
-    names = " and ".join(dict.fromkeys(LIBRARY_NAMES[call.library] for call in calls))
-    several, together = "several seeds of " * takes_any, " combined" * (len(calls) > 1)
+    libraries = " and ".join(dict.fromkeys(LIBRARY_NAMES[call.library] for call in calls))
+    libraries = f"{'several seeds of ' * takes_any}{libraries}{' combined' * (len(calls) > 1)}"
+    if coarse and not starts_compete(num_arcs):
+        libraries = "KaMinPar, and METIS if that misses a limit"
     threads = max(call.threads for call in whole)
     varies = f"; {threads} threads, so the result varies from run to run" * (threads > 1)
-    return Choice("auto", whole, coarse, most, f"auto picked {several}{names}{together}{varies}")
+    return Choice("auto", whole, coarse, most, f"auto picked {libraries}{varies}")
+
+
+def starts_compete(num_arcs: int) -> bool:
+    """Whether a graph is small enough for several starts, of which the best goes on."""
+    return num_arcs <= 2 * COARSE_ARCS
 
 
 def _by_effort(calls: tuple[Call, ...], num_constraints: int, effort: str) -> tuple[Call, ...]:

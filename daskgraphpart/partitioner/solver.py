@@ -162,11 +162,11 @@ class Solver:
         return self._stream_if_better(graph, parts, taken, promised) if streams else (parts, taken)
 
     def _whole(self, graph: WeightedGraph, whole: tuple[Call, ...], coarse: tuple[Call, ...]) -> Start:
-        """Partition a graph in memory; parts of a coarser one compete where it is small, or limits are missed."""
+        """Partition a graph in memory; parts of a coarser one compete if it is small, or limits are missed."""
         starts = self._call_libraries(graph, whole)
         held, kept = hold(graph, self.each)
-        is_small = graph.num_arcs <= 2 * choose.COARSE_ARCS
-        if coarse and (is_small or min(self.limits.overload(held, parts, self.each) for parts, _ in starts) > 0):
+        competes = choose.starts_compete(graph.num_arcs)
+        if coarse and (competes or min(self.limits.overload(held, parts, self.each) for parts, _ in starts) > 0):
             del held
             more = self._multilevel(graph, None, coarse, self.options.seed)
             starts += [(parts[kept], taken) for parts, taken in more]
@@ -242,7 +242,7 @@ class Solver:
                 coarse_given[clusters] = given
             coarse = contract(graph, clusters, count, self.each, directory)
             competing = self._multilevel(coarse, coarse_given, calls, seed, depth + 1)
-            few = COMPETING if depth and graph.num_arcs <= 2 * choose.COARSE_ARCS else 1
+            few = COMPETING if depth and choose.starts_compete(graph.num_arcs) else 1
             results = [(self._uncoarsen(graph, coarse, clusters, parts), taken) for parts, taken in competing[:few]]
             delete_tree(directory)
         for parts, _ in results:
