@@ -27,6 +27,13 @@ def uniform_ints(key, first, bound, out):  # type: ignore[no-untyped-def]
         out[i] = (word >> uint64(32)) * uint64(bound) >> uint64(32)
 
 
+@kernel
+def distinct_words(key, first, out):  # type: ignore[no-untyped-def]
+    """Draw 64 bits each, no two of them equal, since scrambling is a bijection."""
+    for i in range(out.size):
+        out[i] = splitmix64(key + uint64(first + i) * uint64(GOLDEN))
+
+
 def stream_key(seed: int, stream: str) -> np.uint64:
     """Name a stream of random numbers: equal for equal seed and name, on every machine."""
     key = np.uint64(seed & 0xFFFFFFFFFFFFFFFF)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inside import RMAT_THRESHOLDS
 
-from daskgraphpart.kernels.hashing import stream_key, uniform_ints
+from daskgraphpart.kernels.hashing import distinct_words, stream_key, uniform_ints
 from daskgraphpart.kernels.synthetic import rmat_edges, skewed_ids, uniform_floats, uniform_shares
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -64,6 +64,14 @@ def test_uniform_integers_equal_their_twin(seed: int, first: int, bound: int, si
     assert (
         (words_twin(key, first, size) >> np.uint64(32)) * np.uint64(bound) >> np.uint64(32)
     ).tolist() == out.tolist()
+
+
+@given(SEEDS, FIRST, SIZES)
+def test_distinct_words_equal_their_twin(seed: int, first: int, size: int) -> None:
+    key, out = stream_key(seed, "words"), np.empty(size, np.uint64)
+    distinct_words(key, first, out)
+    assert words_twin(key, first, size).tolist() == out.tolist()
+    assert len({*out.tolist()}) == size
 
 
 @given(SEEDS, FIRST, SIZES)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.kernels.hashing import uniform_ints
+from daskgraphpart.kernels.hashing import distinct_words
 from daskgraphpart.readers.construction.tables import Ids, Table, columns_of, find_files, name
 from daskgraphpart.readers.construction.write_features import NO_CLASS
 from daskgraphpart.readers.database import quote, read, run, translated_errors
@@ -51,9 +51,8 @@ def draw_masks(label: Label, values: Region | None, num_rows: int, key: np.uint6
 
 def _keys(values: Region | None, start: int, stop: int, key: np.uint64) -> np.ndarray:
     """Return a random number of each row, no two of them equal; the largest where there is no label."""
-    drawn = np.empty(stop - start, np.uint32)
-    uniform_ints(key, start, 1 << 32, drawn)
-    keys = drawn.astype(np.uint64) << np.uint64(32) | np.arange(start, stop, dtype=np.uint64)
+    keys = np.empty(stop - start, np.uint64)
+    distinct_words(key, start, keys)
     return keys if values is None else np.where(_is_labelled(values.read(start, stop)), keys, NO_KEY)
 
 
