@@ -7,19 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from daskgraphpart.dispatching.bucket_edges import bucket_all_edges
-from daskgraphpart.dispatching.features import (
-    NodeIds,
-    block_marks,
-    count_marked,
-    cut_features,
-    move_features,
-    split_nids,
-    wanted_masks,
-)
+from daskgraphpart.dispatching.features import NodeIds, block_marks, cut_features, move_features
 from daskgraphpart.dispatching.finish import JobResult, finish
 from daskgraphpart.dispatching.make_files import lay_out
 from daskgraphpart.dispatching.nodes import copy_owners, list_all_nodes, number_nodes
 from daskgraphpart.dispatching.offsets import count_intervals
+from daskgraphpart.dispatching.split_nids import count_marked, split_nids, wanted_masks
 from daskgraphpart.dispatching.write_graphs import plan_cache, write_graphs
 from daskgraphpart.ids.book import PartitionBook
 from daskgraphpart.ids.id_map_file import IdMapFile

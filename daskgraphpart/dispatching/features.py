@@ -1,33 +1,28 @@
-"""Pass `place-rows`: bring feature rows to their owners; `count-marked`, `split-nids`: list the nodes that masks mark.
+"""Pass `place-rows`: bring feature rows to their owners, in place or through staged zarr arrays.
 
 Reads each block once, in order, and groups its rows by owner; each group is one write at an offset known since
-`count-owners`, in place or in staged zarr arrays. Halo nodes never carry features.
-
-Masks are read block by block, too; counts by part give the place of every list before a byte is written. IDs are new
-and type-wise, as in `DistGraph`.
+`count-owners`. Halo nodes never carry features.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.dispatching.make_files import RowTarget, Targets, wanted_arrays, write_groups
-from daskgraphpart.dispatching.offsets import exclusive_sums
+from daskgraphpart.dispatching.make_files import RowTarget, write_groups
 from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.graph.dask_partitions import list_row_blocks
-from daskgraphpart.kernels.owner_sort import group_by_owner, group_starts
+from daskgraphpart.kernels.owner_sort import group_by_owner
 from daskgraphpart.storage.files import cached_listings, signature_of
 from daskgraphpart.storage.paths import to_path
 
 if TYPE_CHECKING:
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.keep_hot_rows import HotTargets
-    from daskgraphpart.dispatching.nodes import NumberedNodes
     from daskgraphpart.dispatching.offsets import RowOffsets
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.ids.book import PartitionBook
@@ -36,7 +31,6 @@ if TYPE_CHECKING:
     from daskgraphpart.storage.region import Region
 
 IDS_PER_PIECE = 1 << 16
-RowUnitT = TypeVar("RowUnitT", bound="RowUnit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,66 +182,3 @@ def _signatures(graph: Graph, features: Sequence[Feature]) -> dict[FilePath, Any
     paths = [path for f in features for path in graph.data_sources[f.type_name][f.spec.name].paths]
     with cached_listings(to_path(graph.directory)):
         return {path: signature_of(path) for path in dict.fromkeys(paths)}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SplitUnit(RowUnit):
-    """One block of a mask; int64 (parts,): marked nodes before it, its first node's new ID."""
-
-    marked_before: np.ndarray = field(kw_only=True)
-    first_nids: np.ndarray = field(kw_only=True)
-
-
-def wanted_masks(job: Job, features: Sequence[Feature]) -> list[Feature]:
-    """Masks whose nodes some layout lists."""
-    wanted = wanted_arrays(job)
-    return [feature for feature in features if f"split_nids/{feature.key}" in wanted]
-
-
-def count_marked(job: Job, masks: Sequence[Feature], nodes: NumberedNodes) -> dict[str, np.ndarray]:
-    """Count each mask's nodes, int64 (blocks, parts); none if no layout lists them."""
-    works = [unit for mask in masks for unit in row_units(mask, job.assignment.files, nodes.offsets, ())]
-    counted = iter(job.runner.run(Pass("count-marked", count_block, _priced(works), None)))
-    blocks = {mask.key: mask.blocks for mask in masks}
-    return {
-        key: np.array([next(counted) for _ in blocks.get(key, ())], np.int64).reshape(-1, job.num_parts)
-        for key in job.graph.schema.masks
-    }
-
-
-def count_block(unit: RowUnit, _: None) -> np.ndarray:
-    """Task of `count-marked`: count a block's marked nodes by part, int64 (parts,)."""
-    mask, counts = group_rows(unit.block.read(), unit)
-    return np.diff(np.append(0, np.cumsum(mask != 0))[group_starts(counts)])
-
-
-def split_nids(
-    job: Job, masks: Sequence[Feature], nodes: NumberedNodes, marked: Mapping[str, np.ndarray], targets: Targets
-) -> None:
-    """List the marked nodes."""
-    first_nids = dict(zip(job.graph.schema.ntypes, (np.cumsum(nodes.counts, axis=0) - nodes.counts).T, strict=True))
-    works = []
-    for mask in masks:
-        of_mask = row_units(mask, job.assignment.files, nodes.offsets, targets[f"split_nids/{mask.key}"])
-        for unit, marked_before in zip(of_mask, exclusive_sums(marked[mask.key]), strict=True):
-            first = first_nids[mask.type_name] + unit.before
-            works.append(
-                SplitUnit(
-                    unit.block, unit.spec, unit.owners, unit.before, unit.targets,
-                    marked_before=marked_before, first_nids=first,
-                )
-            )  # fmt: skip
-    job.runner.run(Pass("split-nids", split_block, _priced(works), None))
-
-
-def split_block(unit: SplitUnit, _: None) -> None:
-    """Task of `split-nids`: list a block's marked nodes."""
-    mask, counts = group_rows(unit.block.read(), unit)
-    places, starts = np.flatnonzero(mask), group_starts(counts)
-    part = np.searchsorted(starts, places, side="right") - 1
-    nids = places + (unit.first_nids - starts[:-1])[part]
-    write_groups(nids, np.bincount(part, minlength=counts.size), unit.targets, unit.marked_before)
-
-
-def _priced(works: Sequence[RowUnitT]) -> list[Unit[RowUnitT]]:
-    return [Unit(work, work.block.num_rows, key=work.block.name) for work in works]

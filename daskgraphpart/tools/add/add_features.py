@@ -22,18 +22,12 @@ import numpy as np
 
 from daskgraphpart.array_layouts.parquet import COLUMNS
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
-from daskgraphpart.dispatching.features import (
-    block_marks,
-    count_marked,
-    cut_features,
-    move_features,
-    split_nids,
-    wanted_masks,
-)
+from daskgraphpart.dispatching.features import block_marks, cut_features, move_features
 from daskgraphpart.dispatching.job import Job, choose_sizes
 from daskgraphpart.dispatching.make_files import Places, Target, lay_out
 from daskgraphpart.dispatching.nodes import NumberedNodes
 from daskgraphpart.dispatching.offsets import count_intervals
+from daskgraphpart.dispatching.split_nids import count_marked, split_nids, wanted_masks
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import LayoutError, OptionError, check_choice
