@@ -62,6 +62,7 @@ from daskgraphpart.storage.files import make_directory, read_file
 from daskgraphpart.storage.paths import Location, join_path, to_key
 from daskgraphpart.storage.region import Region, create_files, npy_region
 from daskgraphpart.tools.add import change_partitions
+from daskgraphpart.tools.add.extended_layout import ExtendedLayout, extended_layouts
 from daskgraphpart.tools.reorder.row_files import recorded_maps
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ def _add(
     old = {name: tuple(s for s in data if f"{name}/{s.name}" not in new) for name, data in before.items()}
     sizes = _sizes(parts, content, {f"{kind}_data": old})
     arrays = {f"{kind}_data/{key}" for key in new} | {f"split_nids/{key}" for key in schema.masks}
-    layouts = change_partitions.extended_layouts(parts, manifest, sizes, arrays)
+    layouts = extended_layouts(parts, manifest, sizes, arrays)
     both = {**old, **{of.name: (*old[of.name], *of.data) for of in given}}
     sizes = _sizes(parts, content, {f"{kind}_data": both})
 
@@ -205,7 +206,7 @@ def _add(
     sizes, places = _move(job, parts, sizes, arrays, kind)
 
     def described(layout: Layout, made: Mapping[str, FileChecksum]) -> DispatchedGraph:
-        assert isinstance(layout, change_partitions.ExtendedLayout), "all are"
+        assert isinstance(layout, ExtendedLayout), "all are"
         return _described(parts, Path(out), content, sizes, layout.checksums(sizes, made), new)
 
     change_partitions.replace_files(job, places.files, destination, described)
