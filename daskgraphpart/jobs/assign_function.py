@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from daskgraphpart.engine.resources import detect_resources
-from daskgraphpart.jobs.job_options import JobOptions, result_message
+from daskgraphpart.jobs.job_options import JobOptions
 from daskgraphpart.jobs.job_spec import JobSpec
+from daskgraphpart.jobs.result_message import result_message
 from daskgraphpart.jobs.run_job import run_assign
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.options import chosen

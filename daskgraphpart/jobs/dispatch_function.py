@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.engine.resources import detect_resources
-from daskgraphpart.jobs.job_options import JobOptions, result_message
+from daskgraphpart.jobs.job_options import JobOptions
 from daskgraphpart.jobs.job_spec import JobSpec
+from daskgraphpart.jobs.result_message import result_message
 from daskgraphpart.jobs.run_job import open_result, run_dispatch
 from daskgraphpart.keywords import check_keywords
 

@@ -1,19 +1,15 @@
-"""How jobs run: their options that change no byte of the output, and their final line."""
+"""How jobs run: their options that change no byte of the output."""
 
 from __future__ import annotations
 
-import time
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.resources import Resources, resources_of
 from daskgraphpart.options import option, stated_options
-from daskgraphpart.units import format_number, format_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Mapping
 
     from daskgraphpart.engine.progress import Progress
 
@@ -38,18 +34,3 @@ def job_options(values: Mapping[str, Any]) -> JobOptions:
     """Make job options from the values of a command."""
     given = {name: values[name] for name in stated_options(JobOptions) if name in values}
     return JobOptions(resources_of(values, takes_store=True), **given)
-
-
-@contextmanager
-def result_message(options: JobOptions) -> Iterator[tuple[JobOptions, Callable[..., None]]]:
-    """Show progress; yield the job's options, and what prints at its end what was made and how long it took."""
-    started = time.monotonic()
-    with open_progress(options.progress) as listener:
-
-        def show(num_parts: int, cut_share: float, where: str, traffic: str = "") -> None:
-            seconds = format_seconds(time.monotonic() - started)
-            if traffic:
-                listener.note(f"store: {traffic}")
-            listener.note(f"{format_number(num_parts, 'part')}, {cut_share:.2%} of edges cut, in {seconds}: {where}")
-
-        yield replace(options, progress=listener), show
