@@ -20,7 +20,8 @@ from daskgraphpart.cli.command_options import (
     run_of,
     with_options,
 )
-from daskgraphpart.cli.help import Command, Option, dgl_option, one_of, unused_option
+from daskgraphpart.cli.dgl_options import dgl_option, one_of, unused_option
+from daskgraphpart.cli.help import Command, Option
 from daskgraphpart.cli.inputs import INPUT_OPTIONS, input_of, is_given
 from daskgraphpart.cli.summary import balance_of, cut_of, rows_of, show_facts, show_outcome, weight_of_cut
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions

@@ -17,7 +17,8 @@ from daskgraphpart.cli.command_options import (
     run_of,
     with_options,
 )
-from daskgraphpart.cli.help import Command, dgl_option, one_of, unused_option
+from daskgraphpart.cli.dgl_options import dgl_option, one_of, unused_option
+from daskgraphpart.cli.help import Command
 from daskgraphpart.cli.summary import show_outcome
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.errors import OptionError

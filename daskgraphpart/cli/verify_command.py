@@ -10,7 +10,8 @@ from typing import Any
 import click
 
 from daskgraphpart.cli.command_options import CONFINED_OPTION, RESOURCE_OPTIONS, run_of, with_options
-from daskgraphpart.cli.help import Command, dgl_option, unused_option
+from daskgraphpart.cli.dgl_options import dgl_option, unused_option
+from daskgraphpart.cli.help import Command
 from daskgraphpart.cli.inputs import INPUT_OPTIONS, input_of, is_given
 from daskgraphpart.partitioned.partitioned_graph import open_partitions
 from daskgraphpart.tools.verification import verify_partitions

@@ -17,7 +17,7 @@ from graphs import file_hashes
 from inside import group
 from parmetis_programs import pm_dglpart2
 
-from daskgraphpart.cli.help import DglOption
+from daskgraphpart.cli.dgl_options import DglOption
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
