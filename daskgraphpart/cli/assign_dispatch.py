@@ -29,7 +29,7 @@ from daskgraphpart.engine.resources import Resources, is_on_this_machine
 from daskgraphpart.jobs.job_options import job_options
 from daskgraphpart.options import chosen
 from daskgraphpart.partitioner.assign_options import AssignOptions
-from daskgraphpart.partitioner.assignment import BINARY_FORMS, Assignment
+from daskgraphpart.partitioner.assignment import BINARY_FORMS, Owners
 from daskgraphpart.storage.atomic import write_json
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.units import format_count, format_seconds
@@ -186,7 +186,7 @@ def _machines_of(values: dict[str, Any], resources: Resources, assign_dir: str, 
     return None
 
 
-def show_assignment(assignment: Assignment, values: Mapping[str, Any], directory: str) -> None:
+def show_assignment(assignment: Owners, values: Mapping[str, Any], directory: str) -> None:
     """Print method, cut, halo nodes and the balance of every constraint."""
     if values["quiet"]:
         return
@@ -207,7 +207,7 @@ def show_assignment(assignment: Assignment, values: Mapping[str, Any], directory
     show_facts(facts)
 
 
-def write_report(assignment: Assignment, path: str) -> None:
+def write_report(assignment: Owners, path: str) -> None:
     """Write the report of an assignment as JSON."""
     report = assignment.measured
     assert report is not None, "assign measures every assignment"

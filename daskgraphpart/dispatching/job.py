@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.layouts.layout import Layout
-    from daskgraphpart.partitioner.assignment import Assignment
+    from daskgraphpart.partitioner.assignment import Owners
     from daskgraphpart.schema import GraphSchema
 
 
@@ -28,7 +28,7 @@ class Job:
     """One dispatch."""
 
     graph: Graph
-    assignment: Assignment
+    assignment: Owners
     out: str  # local directory for the files
     options: DispatchOptions
     sizes: Sizes

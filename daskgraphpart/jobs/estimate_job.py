@@ -25,7 +25,7 @@ from daskgraphpart.jobs.estimate_dispatch import (
 )
 from daskgraphpart.kernels.compiled import note_on_compiling
 from daskgraphpart.partitioner.assign_options import METHODS, AssignOptions
-from daskgraphpart.partitioner.assignment import Assignment
+from daskgraphpart.partitioner.assignment import Owners
 from daskgraphpart.partitioner.choose import Choice, expected_choice, list_ways, solving_nbytes
 from daskgraphpart.partitioner.choose import workspace_nbytes as assign_workspace_nbytes
 from daskgraphpart.public import Public
@@ -151,7 +151,7 @@ def estimate(
     limited, workspace = resources.limited(smallest_task, need), Path(resources.workspace or out)
     method, why, assigning, solving, known = owners.method, "", 0, 0, None
     choice: Choice | None = None
-    if isinstance(owners, Assignment):
+    if isinstance(owners, Owners):
         known = None if owners.measured is None else (owners.measured.cut_share, owners.measured.volume)
     elif owners.needs_adjacency or options is None:
         if owners.extend is not None:

@@ -16,7 +16,7 @@ from daskgraphpart.ids.recorded_id_maps import IdMaps
 from daskgraphpart.options import stated_options
 from daskgraphpart.partitioner.assign_nodes import find_start
 from daskgraphpart.partitioner.assign_options import AssignOptions
-from daskgraphpart.partitioner.assignment import BINARY_FORMS, OURS_FILE, TRAINERS, Assignment, crc_of
+from daskgraphpart.partitioner.assignment import BINARY_FORMS, OURS_FILE, TRAINERS, Owners, crc_of
 from daskgraphpart.partitioner.balance import ByFile
 from daskgraphpart.registry import package_of
 from daskgraphpart.storage.files import cached_listings, directory_on_disk, signatures_of
@@ -82,7 +82,7 @@ def fingerprint(command: str, scan: Scan, options: Mapping[str, Any], files: Ite
         return {**facts, **signatures_of([*scan.paths, *files]), **scan.identity()}
 
 
-def identify_owners(owners: Assignment | Path | AssignOptions) -> dict[str, Any]:
+def identify_owners(owners: Owners | Path | AssignOptions) -> dict[str, Any]:
     """Describe what owners depend on besides files, as JSON values by option."""
     if isinstance(owners, AssignOptions):
         given = {name: getattr(owners, name) for name in stated_options(AssignOptions)}
@@ -97,9 +97,9 @@ def identify_owners(owners: Assignment | Path | AssignOptions) -> dict[str, Any]
     return {"assignment": [owners.num_parts, owners.method, crcs]}
 
 
-def files_of_owners(scan: Scan, owners: Assignment | Path | AssignOptions) -> list[Location]:
+def files_of_owners(scan: Scan, owners: Owners | Path | AssignOptions) -> list[Location]:
     """List the files that owners are read or made from."""
-    if isinstance(owners, Assignment):
+    if isinstance(owners, Owners):
         return []
     if isinstance(owners, Path):
         return [owners, *_files_in(owners)]
@@ -112,7 +112,7 @@ def files_of_owners(scan: Scan, owners: Assignment | Path | AssignOptions) -> li
     return [*files, *(Path(item.path) for item in owners.constraints if isinstance(item, ByFile))]
 
 
-def read_owners(directory: Path, graph: Graph, workspace: Path, runner: Runner, num_parts: int | None) -> Assignment:
+def read_owners(directory: Path, graph: Graph, workspace: Path, runner: Runner, num_parts: int | None) -> Owners:
     """Read owners from a directory: ours and DGL's or, if it has none, those of ParMETIS."""
     with runner.on_this_machine() as here, directory_on_disk(workspace) as place:
         owners = _read_owners(directory, graph.schema, place, here, num_parts)
@@ -120,9 +120,9 @@ def read_owners(directory: Path, graph: Graph, workspace: Path, runner: Runner, 
         return share_owners(owners, workspace, runner)
 
 
-def check_order(scan: Scan, owners: Assignment | Path | AssignOptions) -> None:
+def check_order(scan: Scan, owners: Owners | Path | AssignOptions) -> None:
     """Refuse weights and owners without IDs for tables whose IDs are mapped only now."""
-    if isinstance(owners, Assignment):
+    if isinstance(owners, Owners):
         return
     faults: list[GraphPartError] = []
     if isinstance(owners, AssignOptions):
@@ -161,7 +161,7 @@ def check_ids(directory: Path, graph: Graph, runner: Runner) -> None:
             )
 
 
-def share_owners(owners: Assignment, workspace: Path, runner: Runner) -> Assignment:
+def share_owners(owners: Owners, workspace: Path, runner: Runner) -> Owners:
     """Return owners that all tasks can read: with a workspace in a store, copied there."""
 
     def share(files: Mapping[str, Region], what: str) -> dict[str, Region]:
@@ -173,7 +173,7 @@ def share_owners(owners: Assignment, workspace: Path, runner: Runner) -> Assignm
 
 def _read_owners(
     directory: Path, schema: GraphSchema, workspace: Path, runner: Runner, num_parts: int | None
-) -> Assignment:
+) -> Owners:
     from daskgraphpart.partitioner.read_files import has_owners, read_assignment  # for few jobs
 
     if not has_owners(directory, schema):

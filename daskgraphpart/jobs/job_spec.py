@@ -22,7 +22,7 @@ from daskgraphpart.layouts.layout import HOT_ROWS, GraphBoltAttributes, Layout
 from daskgraphpart.layouts.plugin_layouts import plugin_layouts
 from daskgraphpart.partitioner.assign_nodes import check_assignable, check_wanted
 from daskgraphpart.partitioner.assign_options import AssignOptions
-from daskgraphpart.partitioner.assignment import Assignment
+from daskgraphpart.partitioner.assignment import Owners
 from daskgraphpart.partitioner.choose import method_memory
 from daskgraphpart.partitioner.choose import smallest_task_memory as smallest_assign_memory
 from daskgraphpart.readers.open_scan import open_scan
@@ -49,7 +49,7 @@ class JobSpec:
     """
 
     scan: Scan
-    owners: Assignment | Path | AssignOptions
+    owners: Owners | Path | AssignOptions
     num_parts: int | None
     target: Location | Destination | None = None  # None: a directory of this machine, until Python exits
     options: DispatchOptions | None = None  # None: the owners are the output
@@ -59,7 +59,7 @@ class JobSpec:
     def of(
         cls,
         graph: Any,
-        owners: AssignOptions | Assignment | str | os.PathLike[str],
+        owners: AssignOptions | Owners | str | os.PathLike[str],
         num_parts: int | None,
         out: str | os.PathLike[str],
         options: DispatchOptions,
@@ -69,7 +69,7 @@ class JobSpec:
         dispatch_to: str | os.PathLike[str] | None = None,
     ) -> JobSpec:
         """Make the specification of a job that writes partitions from what users give."""
-        if not isinstance(owners, AssignOptions | Assignment):
+        if not isinstance(owners, AssignOptions | Owners):
             owners = require_local(owners, "an assignment")
         target = output_of(out, dispatch_to, storage_options)
         return cls(open_scan(graph, storage_options, resources), owners, num_parts, target, options)
@@ -99,7 +99,7 @@ class JobSpec:
     @property
     def known_parts(self) -> int | None:
         """Number of parts, if known before owners are read."""
-        if isinstance(self.owners, Assignment):
+        if isinstance(self.owners, Owners):
             return self.owners.num_parts
         if self.num_parts is not None or not isinstance(self.owners, Path):
             return self.num_parts
@@ -200,7 +200,7 @@ class JobSpec:
     def smallest_memory(self, schema: GraphSchema, processes: int = 1) -> tuple[int, int]:
         """Least bytes of any task, and of one that finds owners; owners that are the output are measured."""
         dispatching = 0 if self.options is None else smallest_task_memory(schema, self.options)
-        if self.options is not None and self.options.hot_rows is not None and isinstance(self.owners, Assignment):
+        if self.options is not None and self.options.hot_rows is not None and isinstance(self.owners, Owners):
             dispatching = max(dispatching, smallest_assign_memory(schema, AssignOptions(**self.owners.training)))
         if not isinstance(self.owners, AssignOptions):
             return dispatching, 0

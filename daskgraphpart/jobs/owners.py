@@ -12,14 +12,14 @@ from daskgraphpart.graph.scan import check_read
 from daskgraphpart.jobs.job_inputs import open_chunked, read_owners
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.lazy_mapping import LazyMapping
-from daskgraphpart.partitioner import assignment as made
+from daskgraphpart.partitioner.assignment import Owners
 from daskgraphpart.partitioner.owner_collections import owned_edges, owner_array, owner_frame
 from daskgraphpart.partitioner.write_files import keep_assignment
 from daskgraphpart.public import Public
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import lasting_directory
 from daskgraphpart.storage.paths import require_local
-from daskgraphpart.units import html_table
+from daskgraphpart.units import format_number, html_table
 
 if TYPE_CHECKING:
     import os
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from daskgraphpart.partitioner.assign_report import AssignReport
 
 
-class Assignment(Public, made.Assignment):
+class Assignment(Public, Owners):
     """The part that owns each node.
 
     Attributes
@@ -191,6 +191,10 @@ class Assignment(Public, made.Assignment):
         resources = detect_resources(memory, cluster, workers, workspace=workspace)
         return keep_assignment(self, directory, resources, form=form, overwrite=overwrite, progress=progress)
 
+    def __repr__(self) -> str:
+        cut = "" if self.measured is None else f", {self.measured.cut_share:.1%} of edges cut"
+        return f"<Assignment by {self.method}: {format_number(self.num_parts, 'part')}{cut}>"
+
     def _repr_html_(self) -> str:
         heads, rows = ["", ""], [["method", self.method], ["parts", str(self.num_parts)]]
         if self.measured is not None:
@@ -199,7 +203,7 @@ class Assignment(Public, made.Assignment):
         return html_table(heads, rows, caption="Assignment")
 
 
-def public(of: made.Assignment) -> Assignment:
+def public(of: Owners) -> Assignment:
     """Return an assignment with all its methods."""
     return Assignment(of.num_parts, of.method, of.files, of.measured, of.trainers, of.id_maps, of.seed, of.training)
 

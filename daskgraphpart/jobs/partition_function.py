@@ -14,7 +14,7 @@ from daskgraphpart.jobs.run_job import open_result, run_dispatch
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.options import chosen
 from daskgraphpart.partitioner.assign_options import AssignOptions
-from daskgraphpart.partitioner.assignment import Assignment
+from daskgraphpart.partitioner.assignment import Owners
 
 if TYPE_CHECKING:
     import os
@@ -199,7 +199,7 @@ def partition(
     >>> parts.quality.cut_share
     0.144
     """
-    if isinstance(method, Assignment):
+    if isinstance(method, Owners):
         what, hint = "method is an Assignment", "call dispatch(graph, assignment, out) instead"
         raise OptionError(what, place="method", hint=hint)
     owners = chosen(AssignOptions, locals())

@@ -14,7 +14,7 @@ from daskgraphpart.jobs.run_job import opened_workspace
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.options import chosen
 from daskgraphpart.partitioner.assign_options import AssignOptions
-from daskgraphpart.partitioner.assignment import Assignment
+from daskgraphpart.partitioner.assignment import Owners
 from daskgraphpart.storage.faults import environment_faults
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from distributed.deploy import Cluster
 
     from daskgraphpart.graph.graph_like import GraphLike
+    from daskgraphpart.jobs.owners import Assignment
 
 
 @check_keywords
@@ -121,7 +122,7 @@ def plan(
         environment_faults(),
     ):
         spec, layouts = spec.check(counted)
-        if isinstance(owners, Assignment):
+        if isinstance(owners, Owners):
             owners.check_fits(counted.schema)
         if isinstance(spec.target, Destination) and spec.target.hosts:
             spec.target.check_place(resources.cluster)

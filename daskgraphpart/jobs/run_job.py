@@ -29,7 +29,7 @@ from daskgraphpart.layouts.dgl_config import PartitionConfig
 from daskgraphpart.layouts.layout import Layout, raw_file_layout
 from daskgraphpart.partitioner.assign_nodes import assign_nodes
 from daskgraphpart.partitioner.assign_options import AssignOptions
-from daskgraphpart.partitioner.assignment import META_FILE, TRAINERS, Assignment
+from daskgraphpart.partitioner.assignment import META_FILE, TRAINERS, Owners
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import is_file, lasting_directory, make_directory, shown_name
 from daskgraphpart.storage.paths import check_apart, is_url
@@ -68,7 +68,7 @@ def run_dispatch(spec: JobSpec, options: JobOptions) -> JobResult:
         return result if store is None else replace(result, traffic=store.describe_traffic())
 
 
-def run_assign(spec: JobSpec, options: JobOptions) -> Assignment:
+def run_assign(spec: JobSpec, options: JobOptions) -> Owners:
     """Run a job whose output is the owners, in files that stay until Python exits."""
     with open_progress(options.progress) as listener:
         if is_url(options.resources.workspace):
@@ -143,7 +143,7 @@ def started(spec: JobSpec, options: JobOptions, store: PiecedStore | None = None
         yield StartedJob(spec, graph, layouts, out, work, runner, destination)
 
 
-def assign(job: StartedJob) -> tuple[Graph, Assignment]:
+def assign(job: StartedJob) -> tuple[Graph, Owners]:
     """Give every node an owner; return the graph with its lines counted, too."""
     spec, graph, runner, directory = job.spec, job.graph, job.runner, job.work.owners
     nbytes = choose_sizes(runner.resources).csv_block_bytes
@@ -162,7 +162,7 @@ def assign(job: StartedJob) -> tuple[Graph, Assignment]:
     return count_lines(graph, nbytes, runner), owners  # owners that are wrong are found first
 
 
-def dispatch(job: StartedJob, graph: Graph, assignment: Assignment) -> JobResult:
+def dispatch(job: StartedJob, graph: Graph, assignment: Owners) -> JobResult:
     """Write the partitions; the maps of IDs go beside them, unless the graph's directory has them."""
     spec, runner, (first, *others) = job.spec, job.runner, job.layouts
     assert spec.options is not None, "it writes partitions"
@@ -181,7 +181,7 @@ def dispatch(job: StartedJob, graph: Graph, assignment: Assignment) -> JobResult
     )
 
 
-def write_owners(job: StartedJob, graph: Graph, assignment: Assignment) -> Assignment:
+def write_owners(job: StartedJob, graph: Graph, assignment: Owners) -> Owners:
     """Write the owners to the output, if there is one; return them in files that outlive the job."""
     spec, runner, out = job.spec, job.runner, job.out
     assert isinstance(spec.owners, AssignOptions), "they were made"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from daskgraphpart.errors import OptionError, choose_from
 from daskgraphpart.method import find_method
 from daskgraphpart.partitioner.assign_options import GUESTS, METHODS, AssignOptions, check_weights
-from daskgraphpart.partitioner.assignment import Assignment, create_owner_files, owner_dtype
+from daskgraphpart.partitioner.assignment import Owners, create_owner_files, owner_dtype
 from daskgraphpart.partitioner.choose import PACKAGES, need_library
 from daskgraphpart.partitioner.owner_parts import assign_counted
 from daskgraphpart.partitioner.training.training import read_training
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.partitioner.extend.extend_owners import ExtendOwners
 
-    ReadOwners: TypeAlias = Callable[[Path, Graph, Path, Runner, int | None], Assignment]
+    ReadOwners: TypeAlias = Callable[[Path, Graph, Path, Runner, int | None], Owners]
 
 
 logger = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ def assign_nodes(
     *,
     read_owners: ReadOwners,
     report: bool = True,
-) -> Assignment:
+) -> Owners:
     """Give every node an owner; `read_owners` reads those of a directory."""
     if (start := find_start(options)) is not None:
         options = start.keep_objective(options)
@@ -109,13 +109,13 @@ def _given_owners(
     directory: Path,
     runner: Runner,
     read_owners: ReadOwners,
-) -> Assignment | None:
+) -> Owners | None:
     """Owners that need no edges: by counts, such as random ones, or from a file."""
     total, target = num_parts * options.num_trainers_per_machine, directory / "given"
     if options.counts_nodes:
         owners = create_owner_files(target, graph.schema, total, runner)
         assign_counted(owners, graph.schema, total, options, runner)
-        return Assignment(total, str(options.method), owners)
+        return Owners(total, str(options.method), owners)
     if options.is_named:
         return None
     if options.num_trainers_per_machine > 1:

@@ -1,4 +1,4 @@
-"""The noun `Assignment`: the owner of every node, in files; and the names of those files.
+"""The noun `Owners`: the owner of every node, in files; and the names of those files.
 
 A directory has, for each node type, `<ntype>.txt` (one part per line, line i for node i), `.npy` or a form of a
 plug-in, and `partition_meta.json`. We write the text for DGL's tools, a binary form, and `assignment.json`, with
@@ -17,7 +17,6 @@ from daskgraphpart.errors import AssignmentError, OptionError
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.files import make_directory
 from daskgraphpart.storage.region import Region, create_files, npy_region
-from daskgraphpart.units import format_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,8 +39,8 @@ BINARY_FORMS = "npy", "parquet", "zarr"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Assignment:
-    """The part that owns each node; `jobs.owners.Assignment` is what users have."""
+class Owners:
+    """The part that owns each node, in files; users have an `Assignment`, which adds methods."""
 
     num_parts: int
     method: str  # how owners were assigned: ``"random"``, a partitioner's name, or what the files say
@@ -53,10 +52,6 @@ class Assignment:
     id_maps: Mapping[str, Location] = field(default_factory=dict)  # the user's own IDs, by node type
     seed: int | None = None  # of the partitioner
     training: Mapping[str, Any] = field(default_factory=dict)  # its objective, fan-outs, batch size and seeds, if known
-
-    def __repr__(self) -> str:
-        cut = "" if self.measured is None else f", {self.measured.cut_share:.1%} of edges cut"
-        return f"<Assignment by {self.method}: {format_number(self.num_parts, 'part')}{cut}>"
 
     def check_fits(self, schema: GraphSchema) -> None:
         """Check that every node of every type has an owner.

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.partitioner.adjacency.csr_blocks import Adjacency
-    from daskgraphpart.partitioner.assignment import Assignment
+    from daskgraphpart.partitioner.assignment import Owners
     from daskgraphpart.partitioner.balance import BalanceConstraint
     from daskgraphpart.partitioner.extend.match_nodes import OldParts
     from daskgraphpart.partitioner.training.training_graph import TrainingGraph
@@ -84,7 +84,7 @@ def weigh(
 def partition(
     schema: GraphSchema,
     problem: Problem,
-    given: Assignment | None,
+    given: Owners | None,
     old: OldParts | None,
     options: AssignOptions,
     runner: Runner,

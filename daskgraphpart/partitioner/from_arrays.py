@@ -9,7 +9,7 @@ import numpy as np
 
 from daskgraphpart.errors import AssignmentError, OptionError
 from daskgraphpart.graph.rows import refuse_missing_values
-from daskgraphpart.partitioner.assignment import Assignment, create_owner_files
+from daskgraphpart.partitioner.assignment import Owners, create_owner_files
 from daskgraphpart.partitioner.weigh_nodes import MAX_VALUES
 from daskgraphpart.storage.region import create_npy
 
@@ -23,7 +23,7 @@ CLASSES = "balance_ntypes"
 ROWS_AT_ONCE = 1 << 20
 
 
-def assignment_of(owners: Any, schema: GraphSchema, num_parts: int, directory: Path) -> Assignment:
+def assignment_of(owners: Any, schema: GraphSchema, num_parts: int, directory: Path) -> Owners:
     """Check the owners that a user's own partitioner gave, and write them to files."""
     if not isinstance(owners, Mapping):
         rows = _array(owners)
@@ -50,7 +50,7 @@ def assignment_of(owners: Any, schema: GraphSchema, num_parts: int, directory: P
                 what, place = f"the owner of a {ntype!r} node is out of range", f"node {start + bad:,}"
                 raise AssignmentError(what, place=place, expected=f"0 to {num_parts - 1}", found=int(piece[bad]))
             files[ntype].write(piece, start)
-    return Assignment(num_parts, METHOD, files)
+    return Owners(num_parts, METHOD, files)
 
 
 def write_type_weights(classes: Any, schema: GraphSchema, path: Path) -> Path:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.errors import AssignmentError, InputFileError, InputFileNotFoundError, OptionError
-from daskgraphpart.partitioner.assignment import MAX_PARTS, Assignment, create_owner_files, owner_regions
+from daskgraphpart.partitioner.assignment import MAX_PARTS, Owners, create_owner_files, owner_regions
 from daskgraphpart.readers.database import open_database, quote, read, run, translated_errors
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.files import scratch_directory
@@ -306,16 +306,16 @@ class Placement:
 
 def read_found_parts(
     path: Path, schema: GraphSchema, workspace: Path, runner: Runner, num_parts: int | None
-) -> Assignment | None:
+) -> Owners | None:
     """Read the parts at a path, as a step of a job; None if ParMETIS wrote nothing there."""
     if not (path.is_file() or (path.is_dir() and any(_found(path, schema.name)))):
         return None
     files, resources = find_parts(path, schema.name, num_parts), runner.resources
     parts = runner.step("read-parmetis", lambda: read_parmetis_parts(files, schema, workspace, resources).num_parts)
-    return Assignment(parts, "parmetis", owner_regions(workspace, schema, parts))
+    return Owners(parts, "parmetis", owner_regions(workspace, schema, parts))
 
 
-def read_parmetis_parts(parts: PartFiles, schema: GraphSchema, workspace: Path, resources: Resources) -> Assignment:
+def read_parmetis_parts(parts: PartFiles, schema: GraphSchema, workspace: Path, resources: Resources) -> Owners:
     """Read and check the part of every node into owner files of a workspace: an assignment ``"parmetis"``."""
     source, num_parts = parts.paths[0].parent if parts.by_part else parts.paths[0], parts.num_parts
     with scratch_directory(workspace) as scratch, open_database(scratch, resources) as connection:
@@ -333,4 +333,4 @@ def read_parmetis_parts(parts: PartFiles, schema: GraphSchema, workspace: Path, 
         owners = create_owner_files(workspace, schema, num_parts)
         placement = Placement("node", owners, str(source), "check that it is complete and for this graph")
         placement.place(connection, "SELECT id, part FROM nodes", lambda part: part)
-    return Assignment(num_parts, "parmetis", owners)
+    return Owners(num_parts, "parmetis", owners)

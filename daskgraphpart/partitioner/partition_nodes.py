@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from daskgraphpart.partitioner.adjacency.weigh_edges import count_cut_edges
 from daskgraphpart.partitioner.assign_report import AssignReport, WeightedCut, measure
-from daskgraphpart.partitioner.assignment import Assignment, create_owner_files
+from daskgraphpart.partitioner.assignment import Owners, create_owner_files
 from daskgraphpart.partitioner.choose import list_ways
 from daskgraphpart.partitioner.find_parts import partition, prepare
 from daskgraphpart.partitioner.owner_parts import fill_parts, write_parts
@@ -35,11 +35,11 @@ def partition_nodes(
     graph: Graph,
     num_parts: int,
     options: AssignOptions,
-    given: Assignment | None,
+    given: Owners | None,
     old: OldParts | None,
     directory: Path,
     runner: Runner,
-) -> Assignment:
+) -> Owners:
     """Give every node an owner: as given and perhaps improved, as in the old parts of an earlier graph, or anew."""
     started = time.monotonic()
     num_trainers = options.num_trainers_per_machine
@@ -76,7 +76,7 @@ def partition_nodes(
     for warning in measured.warnings:
         logger.warning("%s", warning)
     name = str(options.method) if given is None else given.method
-    return Assignment(
+    return Owners(
         num_parts,
         method.split(" ")[0].rstrip(",") if name == "auto" else name,
         owners,

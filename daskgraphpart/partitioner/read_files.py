@@ -19,7 +19,7 @@ from daskgraphpart.partitioner.assignment import (
     META_FILE,
     OURS_FILE,
     TRAINERS,
-    Assignment,
+    Owners,
     crc_of,
     create_owner_files,
 )
@@ -86,7 +86,7 @@ def read_assignment(
     workspace: Path,
     runner: Runner,
     num_parts: int | None = None,
-) -> Assignment:
+) -> Owners:
     """Read and check every node's owner into binary files in a workspace.
 
     See partitioner.py for the files of `directory`. `num_parts` must agree with `partition_meta.json`, or replace it.
@@ -96,7 +96,7 @@ def read_assignment(
 
 def read_owner_files(
     directory: Path, schema: GraphSchema, workspace: Path, runner: Runner, num_parts: int | None, *, is_old: bool
-) -> tuple[Assignment, dict[str, int]]:
+) -> tuple[Owners, dict[str, int]]:
     """Read and check owners; return their number, too, which may be less than all nodes for old owners."""
     meta, ours, parts = read_meta(directory, num_parts)
     method = ours.method or (meta.algo_name if meta is not None else "file")
@@ -113,7 +113,7 @@ def read_owner_files(
     if trainers:
         _check_trainers([borders for borders, _ in found_owners], parts, str(directory / TRAINERS))
     counts = {of_type.ntype: count for of_type, (_, count) in zip(found_files, found_owners, strict=True)}
-    return Assignment(parts, method, owners, trainers=trainers, training=ours.training), counts
+    return Owners(parts, method, owners, trainers=trainers, training=ours.training), counts
 
 
 def read_meta(directory: Path, num_parts: int | None) -> tuple[_Meta | None, _Ours, int]:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.ids.recorded_id_maps import IdMaps
-    from daskgraphpart.partitioner.assignment import Assignment
+    from daskgraphpart.partitioner.assignment import Owners
     from daskgraphpart.storage.paths import Location
     from daskgraphpart.storage.region import Region
 
@@ -42,7 +42,7 @@ DGL_META_VERSION = "1.0.0"  # DGL 1.1 to 2.5 accepts no other (tools/partition_a
 
 
 def keep_assignment(
-    assignment: Assignment, out: Path, resources: Resources, *, form: str, overwrite: bool, progress: Progress | None
+    assignment: Owners, out: Path, resources: Resources, *, form: str, overwrite: bool, progress: Progress | None
 ) -> Path:
     """Write an assignment as `assign` does, and move ID maps out of a temporary directory."""
     with environment_faults(), locked_output(out), open_runner(resources, progress) as runner:
@@ -77,7 +77,7 @@ class WriteConfig:
 
 
 def write_assignment(
-    assignment: Assignment,
+    assignment: Owners,
     directory: str | Path,
     runner: Runner,
     *,

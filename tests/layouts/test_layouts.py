@@ -19,7 +19,7 @@ from daskgraphpart.layouts.dgl import DglLayout
 from daskgraphpart.layouts.known_outputs import description_of
 from daskgraphpart.layouts.layout import ArraySpec, Layout, npy_file_layout
 from daskgraphpart.layouts.manifest import describe_layout
-from daskgraphpart.partitioner.assignment import Assignment, create_owner_files
+from daskgraphpart.partitioner.assignment import Owners, create_owner_files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,7 +83,7 @@ def dispatch(chunked: Path, root: Path, layouts: tuple[Layout, ...]) -> tuple[Pa
     resources, options = Resources(1 << 30, "sync", 1), DispatchOptions(num_hops=2, out_edges=True)
     listener = Listener()
     with open_runner(resources, listener) as runner:
-        assignment = Assignment(NUM_PARTS, "test", owners)
+        assignment = Owners(NUM_PARTS, "test", owners)
         dispatch_graph(Job(graph, assignment, str(out), options, choose_sizes(resources), work, runner, layouts))
         return out, set(listener.begun)
 

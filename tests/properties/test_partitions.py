@@ -18,7 +18,7 @@ from daskgraphpart import EdgeType, GraphSchema, NodeType, open_partitions, read
 from daskgraphpart.dispatching.dispatch_graph import dispatch_graph
 from daskgraphpart.dispatching.workspace import Workspace
 from daskgraphpart.layouts.dgl import DglLayout
-from daskgraphpart.partitioner.assignment import Assignment, create_owner_files
+from daskgraphpart.partitioner.assignment import Owners, create_owner_files
 
 if TYPE_CHECKING:
     from daskgraphpart import PartitionedGraph
@@ -60,7 +60,7 @@ def run(
     resources = Resources(1 << 30, "threads", 2, staging)
     with open_runner(resources) as runner:
         layouts = (DglLayout(what.graph_formats),)
-        job = Job(chunked, Assignment(num_parts, "test", regions), str(out), what, block_sizes, work, runner, layouts)
+        job = Job(chunked, Owners(num_parts, "test", regions), str(out), what, block_sizes, work, runner, layouts)
         dispatch_graph(job)
     return out, owners
 

@@ -26,7 +26,7 @@ from daskgraphpart.options import words_of
 from daskgraphpart.partitioned.partitioned_graph import open_partitions
 from daskgraphpart.partitioner.assign_nodes import check_method
 from daskgraphpart.partitioner.assign_options import AssignOptions
-from daskgraphpart.partitioner.assignment import Assignment, owner_dtype
+from daskgraphpart.partitioner.assignment import Owners, owner_dtype
 from daskgraphpart.partitioner.choose import expected_choice
 from daskgraphpart.partitioner.from_arrays import assignment_of, write_type_weights
 from daskgraphpart.readers.objects.open_object import complete_graph
@@ -223,10 +223,10 @@ def partition_graph(
             if method.method == "metis" and (advice := _advise_auto(graph.schema, method)):
                 logger.warning("part_method: %s", advice)
             check_method(method)
-            owners: AssignOptions | Assignment = method
+            owners: AssignOptions | Owners = method
         else:
             owners = part_method
-            if not isinstance(owners, Assignment):
+            if not isinstance(owners, Owners):
                 owners = assignment_of(part_method, graph.schema, num_parts, scratch / "owners")
             _check_ready(owners, num_parts, num_trainers_per_machine)
         run_dispatch(JobSpec(GraphScan(graph), owners, num_parts, out, written), run)
@@ -262,7 +262,7 @@ def _balance(
     return ("nodes", *(("edges",) if balance_edges else ()))
 
 
-def _check_ready(assignment: Assignment, num_parts: int, trainers: int) -> None:
+def _check_ready(assignment: Owners, num_parts: int, trainers: int) -> None:
     if assignment.num_parts != num_parts:
         what, expected = "the assignment has a different number of parts", assignment.num_parts
         raise OptionError(what, place="num_parts", expected=expected, found=num_parts)

@@ -51,7 +51,7 @@ from daskgraphpart.layouts.manifest import ADDED, data_of
 from daskgraphpart.layouts.manifest_reader import Manifest, find_manifest, read_manifest
 from daskgraphpart.partitioned.choose_hot_rows import find_hot_rows
 from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph, open_partitions
-from daskgraphpart.partitioner.assignment import Assignment, owner_dtype
+from daskgraphpart.partitioner.assignment import Owners, owner_dtype
 from daskgraphpart.partitioner.extend.old_owners import place_owners
 from daskgraphpart.readers.objects.open_object import complete_graph
 from daskgraphpart.readers.tables.scan_tables import described_tables
@@ -201,7 +201,7 @@ def _add(
     runner.step("create-owner-files", lambda: create_files(owners.values()))
     files = [part.directory / part.rows(kind).originals_file for part in parts.parts]
     runner.run(Pass("read-owners", place_owners, [Unit(files, nbytes)], owners))
-    assignment = Assignment(parts.num_parts, content["method"], owners)
+    assignment = Owners(parts.num_parts, content["method"], owners)
     job = Job(graph, assignment, out, DispatchOptions(), choose_sizes(runner.resources), work, runner, layouts)
     sizes, places = _move(job, parts, sizes, arrays, kind)
 
