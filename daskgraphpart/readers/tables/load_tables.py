@@ -36,26 +36,27 @@ from daskgraphpart.readers.tables.stage_frames import write_frames
 
 if TYPE_CHECKING:
     from daskgraphpart.graph.scan import ScanJob
-    from daskgraphpart.readers.tables.table_scan import TableScan
+    from daskgraphpart.graph.transforms.changes import GraphChanges
+    from daskgraphpart.readers.tables.read_options import ReadOptions, Tables
     from daskgraphpart.source import Source
 
 SOURCE_TYPES = (SplitRows, StagedRows, TextEdges, TableLines)
 """Classes of sources that only tables have."""
 
 
-def load_tables(scan: TableScan, job: ScanJob) -> Graph:
+def load_tables(name: str, tables: Tables, options: ReadOptions, changes: GraphChanges, job: ScanJob) -> Graph:
     """Read tables; ID maps and categories go beside the graph."""
     resources, progress = job.runner.resources.limited(SMALLEST_DATABASE_MEMORY), job.runner.progress
-    scan = write_frames(scan, job)
+    tables = write_frames(tables, options, job)
     with open_database(job.directory, resources) as connection, job.runner.on_this_machine() as runner:
-        described = describe_tables(job.directory, scan)
+        described = describe_tables(job.directory, tables, options, changes)
         check_memory(described, resources.memory)
         for note in described.notes:
             progress.note(note)
         job.on_open(described.paths)
         kinds = kinds_of_ids(described)
         check_old_ids(described.old_ids, kinds)
-        counts_only = job.counts_only and not scan.changes.read_edges
+        counts_only = job.counts_only and not changes.read_edges
         load = Load(
             described,
             kinds,
@@ -67,13 +68,13 @@ def load_tables(scan: TableScan, job: ScanJob) -> Graph:
             counts_only=counts_only and not job.edge_weights,
         )
         load_rows(load)
-        graph = _place_graph(load, scan.name, job, resources.memory, counts_only=counts_only)
+        graph = _place_graph(load, name, job, resources.memory, counts_only=counts_only)
     graph = replace(graph, companions=list_companions(job.companions))
-    if scan.changes == NO_CHANGES:
+    if changes == NO_CHANGES:
         return graph
     from daskgraphpart.readers.tables.changes.change_graph import change_graph  # for few jobs
 
-    return change_graph(graph, scan.changes, job)
+    return change_graph(graph, changes, job)
 
 
 def _place_graph(load: Load, name: str, job: ScanJob, memory: int, *, counts_only: bool) -> Graph:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,8 @@ from daskgraphpart.errors import OptionError, check_choice
 from daskgraphpart.graph.transforms.changes import name_of
 from daskgraphpart.options import by_name, check_options, option, words_of
 
+SPLIT = ":split"
+"""Name of a column of sets while it is a feature; no feature has it."""
 UNKNOWN_NODES = ("add", "drop", "error")
 COLONS = "::"
 DELIMITERS = {"comma": ",", "tab": "\t", "space": " ", "semicolon": ";", "\\t": "\t", "colons": COLONS}
@@ -75,6 +77,15 @@ class Tables:
         values="[TYPE/]NAME=FILE[:COLUMN],...",
         given="Mapping[str, Mapping[str, Rows] | Rows]",
     )
+
+    @property
+    def features(self) -> Iterator[tuple[str, str, str, Any]]:
+        """Yield every feature that is not in tables of edges or nodes: its option, type, name, and files or rows."""
+        for place, data in (("--node-data", self.node_data), ("--edge-data", self.edge_data), ("--mask", self.masks)):
+            for of_type, features in data.items():
+                yield from ((place, of_type, name, given) for name, given in features.items())
+        for ntype, given in self.split.items():
+            yield "--split", ntype, SPLIT, given
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,10 @@ from daskgraphpart.graph.rows import array_rows
 from daskgraphpart.graph.transforms.check_changes import split_column
 from daskgraphpart.readers.names_of_ends import ENDS, ID, index_as_ends, index_as_ids, known_id
 from daskgraphpart.readers.object_values import as_array
-from daskgraphpart.readers.tables.describe.split_sets import EXPECTED, SPLIT
+from daskgraphpart.readers.tables.describe.split_sets import EXPECTED
 from daskgraphpart.readers.tables.describe.table_files import TableFile, are_files
 from daskgraphpart.readers.tables.describe.table_words import EVERY_COLUMN, takes_each
+from daskgraphpart.readers.tables.read_options import SPLIT
 from daskgraphpart.readers.tabular import (
     ById,
     are_paths,
@@ -46,8 +47,7 @@ from daskgraphpart.storage.files import local_copy
 if TYPE_CHECKING:
     from daskgraphpart.graph.scan import ScanJob
     from daskgraphpart.graph.transforms.changes import GraphChanges
-    from daskgraphpart.readers.tables.read_options import ReadOptions
-    from daskgraphpart.readers.tables.table_scan import TableScan
+    from daskgraphpart.readers.tables.read_options import ReadOptions, Tables
 
 ROWS_PER_GROUP, COLUMN_NBYTES, GROUP_NBYTES = 1 << 16, 8 << 20, 64 << 20
 """Rows of a row group at most, bytes of a column in it, and of all of it."""
@@ -171,23 +171,20 @@ def _of_mask(ids: Any, what: str) -> Any:
     return ids if is_known else ids_of_mask(ids, what)
 
 
-def write_frames(scan: TableScan, job: ScanJob) -> TableScan:
-    """Return the same tables in files of this machine."""
-    if not scan.frames:
-        return scan
-    stage = _Stage(job, scan.reading)
-    data = {of: {n: stage.by_id(v, f"{of}/{n}") for n, v in by.items()} for of, by in scan.tables.node_data.items()}
-    masks = {of: {n: stage.by_id(v, f"mask {of}/{n}") for n, v in by.items()} for of, by in scan.tables.masks.items()}
-    lists, features = dict(scan.tables.nodes), data
-    for ntype, frame in scan.tables.nodes.items():
+def write_frames(tables: Tables, options: ReadOptions, job: ScanJob) -> Tables:
+    """Return the same tables, all in files of this machine."""
+    stage = _Stage(job, options)
+    data = {of: {n: stage.by_id(v, f"{of}/{n}") for n, v in by.items()} for of, by in tables.node_data.items()}
+    masks = {of: {n: stage.by_id(v, f"mask {of}/{n}") for n, v in by.items()} for of, by in tables.masks.items()}
+    lists, features = dict(tables.nodes), data
+    for ntype, frame in tables.nodes.items():
         if is_frame(frame):
             lists[ntype], columns = stage.nodes(ntype, frame)
             features[ntype] = columns | features.get(ntype, {})
-    given = scan.tables.edges.items()
+    given = tables.edges.items()
     edges = {etype: value if are_files(value) else stage.edges(etype, value) for etype, value in given}
-    split = {of: stage.by_id(words, f"split of {of!r} nodes") for of, words in scan.tables.split.items()}
-    tables = replace(scan.tables, edges=edges, nodes=lists, node_data=features, masks=masks, split=split)
-    return replace(scan, tables=tables)
+    split = {of: stage.by_id(words, f"split of {of!r} nodes") for of, words in tables.split.items()}
+    return replace(tables, edges=edges, nodes=lists, node_data=features, masks=masks, split=split)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -24,7 +24,6 @@ from daskgraphpart.graph.transforms.changes import (
 )
 from daskgraphpart.options import stated_options
 from daskgraphpart.readers.identify_collections import lasting_token
-from daskgraphpart.readers.tables.describe.split_sets import SPLIT
 from daskgraphpart.readers.tables.describe.table_files import TableFile, are_files, find_files
 from daskgraphpart.readers.tables.read_options import ReadOptions, Tables
 from daskgraphpart.schema import DEFAULT_ETYPE, check_name
@@ -69,7 +68,7 @@ class TableScan(Scan):
         if not all(map(os.path.isfile, self.files)):
             return True  # nobody can look into a pipe twice
         with tempfile.TemporaryDirectory() as directory:
-            return bool(describe_tables(Path(directory), self).options.map_ids)
+            return bool(describe_tables(Path(directory), self.tables, self.reading, self.changes).options.map_ids)
 
     @property
     def source_types(self) -> tuple[type, ...]:
@@ -82,13 +81,13 @@ class TableScan(Scan):
         """Read the tables, and change the graph."""
         from daskgraphpart.readers.tables.load_tables import load_tables  # imports duckdb
 
-        return load_tables(self, job)
+        return load_tables(self.name, self.tables, self.reading, self.changes, job)
 
     def outline(self) -> list[tuple[str, str]]:
         """Say what is known: what was given for each type, features, files if there are all, and changes."""
         lines = [("edges", f"{etype}: {_words(given)}") for etype, given in self.tables.edges.items()]
         lines += [("nodes", f"{ntype}: {_words(given)}") for ntype, given in self.tables.nodes.items()]
-        lines += [("data", f"{of_type}/{name}: {_words(given)}") for _, of_type, name, given in self.features]
+        lines += [("data", f"{of_type}/{name}: {_words(given)}") for _, of_type, name, given in self.tables.features]
         with suppress(GraphPartError):
             lines.append(("files", described_files(self.files)))
         return [*lines, *outline_changes(self.changes)]
@@ -101,7 +100,8 @@ class TableScan(Scan):
     def files(self) -> list[str]:
         """All files, found but not opened."""
         listed, faults = dict[str, None](), list[GraphPartError]()
-        for place, given in self._given:
+        for place, (*_, given) in self._named:
+            given = given[0] if place == "--nodes" and isinstance(given, tuple) else given
             with collect_fault(faults):
                 files = find_files(given, place, self.reading) if are_files(given) else ()
                 paths = given.paths if isinstance(given, Source) else ()
@@ -111,17 +111,6 @@ class TableScan(Scan):
             if earlier is not None:
                 listed |= dict.fromkeys(map(str, sorted(Path(earlier).rglob("*.parquet"))))
         return [*listed]
-
-    @property
-    def frames(self) -> list[Any]:
-        """Frames and pairs of arrays, which are in no files."""
-        return [given for _, given in self._given if not are_files(given) and not isinstance(given, Source)]
-
-    @property
-    def _given(self) -> Iterator[tuple[str, Any]]:
-        """Yield everything given as files or rows, with its option."""
-        for place, (*_, given) in self._named:
-            yield place, given[0] if place == "--nodes" and isinstance(given, tuple) else given
 
     def identity(self) -> dict[str, Any]:
         """Describe the result, as a flat dictionary of JSON values: options, and a checksum of the rest."""
@@ -144,17 +133,7 @@ class TableScan(Scan):
         """Yield everything given as files or rows: its option, then its type, any name of a feature, and itself."""
         yield from (("--edges", item) for item in self.tables.edges.items())
         yield from (("--nodes", item) for item in self.tables.nodes.items())
-        yield from ((place, values) for place, *values in self.features)
-
-    @property
-    def features(self) -> Iterator[tuple[str, str, str, Any]]:
-        """Yield every feature that is not in tables of edges or nodes: its option, type, name, and files or rows."""
-        of = self.tables
-        for place, data in (("--node-data", of.node_data), ("--edge-data", of.edge_data), ("--mask", of.masks)):
-            for of_type, features in data.items():
-                yield from ((place, of_type, name, given) for name, given in features.items())
-        for ntype, given in self.tables.split.items():
-            yield "--split", ntype, SPLIT, given
+        yield from ((place, values) for place, *values in self.tables.features)
 
 
 def _shown(given: Any) -> Any:

@@ -29,8 +29,8 @@ from daskgraphpart.readers.tables.describe.columns import FLOATS, INTEGERS, UNKN
 from daskgraphpart.readers.tables.describe.description import Description, Table, check_row_count, first_strings
 from daskgraphpart.readers.tables.describe.earlier_graph import continue_codes, find_old_codes, find_old_ids
 from daskgraphpart.readers.tables.describe.open_tables import TableOptions, open_table
-from daskgraphpart.readers.tables.describe.split_sets import SPLIT
 from daskgraphpart.readers.tables.describe.table_files import is_pipe
+from daskgraphpart.readers.tables.read_options import SPLIT, ReadOptions, Tables
 from daskgraphpart.readers.type_names import check_type_name
 from daskgraphpart.schema import DataSpec
 from daskgraphpart.source import Source
@@ -38,20 +38,20 @@ from daskgraphpart.storage.paths import Location
 from daskgraphpart.units import format_size
 
 if TYPE_CHECKING:
-    from daskgraphpart.readers.tables.table_scan import TableScan
+    from daskgraphpart.graph.transforms.changes import GraphChanges
 
 
-def describe_tables(directory: Path, scan: TableScan) -> Description:
+def describe_tables(directory: Path, given: Tables, options: ReadOptions, changes: GraphChanges) -> Description:
     """Find and open all files; what has to be unpacked is unpacked into the directory.
 
     A column by which edges are split counts as a feature until then.
     """
-    options, notes = scan.reading, list[str]()
-    _check_types(scan)
-    etypes = tuple(sorted(scan.tables.edges))
+    notes = list[str]()
+    _check_types(given, options)
+    etypes = tuple(sorted(given.edges))
     ends = {end for etype in etypes for end in etype.split(":")[::2]}
-    ntypes = sorted(ends | {*scan.tables.nodes, *scan.tables.num_nodes})
-    requests = _request_tables(directory, scan, ntypes)
+    ntypes = sorted(ends | {*given.nodes, *given.num_nodes})
+    requests = _request_tables(TableOptions(directory, options, []), given, changes, ntypes)
     faults = requests.faults
     tables, old_ids, codes = list[Table](), dict[str, Location](), None
     for number, request in enumerate(requests.requests):
@@ -66,14 +66,14 @@ def describe_tables(directory: Path, scan: TableScan) -> Description:
     raise_together(faults)
     if options.map_ids is None:
         strings = first_strings(tables)
-        options = replace(options, map_ids=strings is not None and not scan.tables.num_nodes)
+        options = replace(options, map_ids=strings is not None and not given.num_nodes)
         if strings is not None and options.map_ids:
             notes.append(f"IDs of {strings[0]!r} nodes are strings, as in {strings[1]}: all IDs are mapped")
-    continued, old_codes = continue_codes(codes, tuple(tables), scan.changes)
-    counts = _known_counts(scan, ntypes, () if options.map_ids else continued)
+    continued, old_codes = continue_codes(codes, tuple(tables), changes)
+    counts = _known_counts(given, ntypes, () if options.map_ids else continued)
     described = Description(
-        options, etypes, continued, counts, requests.rows, tuple(notes), scan.changes,
-        scan.tables.num_edges, old_ids, old_codes,
+        options, etypes, continued, counts, requests.rows, tuple(notes), changes,
+        given.num_edges, old_ids, old_codes,
     )  # fmt: skip
     _check_together(described)
     return described
@@ -91,49 +91,50 @@ def check_memory(described: Description, memory: int) -> None:
         raise PlanError(what, file=file.path, option="memory", found=budget, hint=hint)
 
 
-def _request_tables(directory: Path, scan: TableScan, ntypes: Sequence[str]) -> TableOptions:
+def _request_tables(
+    requests: TableOptions, given: Tables, changes: GraphChanges, ntypes: Sequence[str]
+) -> TableOptions:
     """Find the files of all tables, edges first."""
-    given, faults = scan.tables, list[GraphPartError]()
-    requests = TableOptions(directory, scan.reading, faults)
+    faults = requests.faults
     for etype in sorted(given.edges):
         with collect_fault(faults):
-            requests.add_edges(etype, given.edges[etype], scan.changes, given.edge_data.get(etype, ()))
+            requests.add_edges(etype, given.edges[etype], changes, given.edge_data.get(etype, ()))
     for ntype in sorted(given.nodes):
         with collect_fault(faults):
             requests.add_nodes(ntype, given.nodes[ntype])
-    for place, of_type, name, values in sorted(scan.features, key=lambda of: not isinstance(of[-1], Source)):
+    for place, of_type, name, values in sorted(given.features, key=lambda of: not isinstance(of[-1], Source)):
         known = sorted(given.edges) if place == "--edge-data" else ntypes
         with collect_fault(faults):
             requests.add_feature(place, known, of_type, name, values)
     return requests
 
 
-def _known_counts(scan: TableScan, ntypes: Sequence[str], tables: Sequence[Table]) -> dict[str, int | None]:
+def _known_counts(given: Tables, ntypes: Sequence[str], tables: Sequence[Table]) -> dict[str, int | None]:
     """Return numbers of nodes as they are given, or as sparse matrices tell them."""
-    counts: dict[str, int | None] = {**dict.fromkeys(ntypes), **scan.tables.num_nodes}
+    counts: dict[str, int | None] = {**dict.fromkeys(ntypes), **given.num_nodes}
     for table in tables:
         for end, count in (pair for file in table.files for pair in zip(table.ends, file.num_nodes, strict=False)):
-            if end not in scan.tables.num_nodes:
+            if end not in given.num_nodes:
                 counts[end] = max(counts[end] or 0, count)
     return counts
 
 
-def _check_types(scan: TableScan) -> None:
+def _check_types(given: Tables, options: ReadOptions) -> None:
     """Refuse names that are no types."""
     faults = list[GraphPartError]()
-    if not any((scan.tables.edges, scan.tables.nodes, scan.tables.num_nodes)):
+    if not any((given.edges, given.nodes, given.num_nodes)):
         raise OptionError("no edges", option="edges", expected="files of edges")
-    for etype in scan.tables.edges:
+    for etype in given.edges:
         if etype.count(":") != 2:
             faults.append(OptionError("not an edge type", option="edges", expected="SRC:REL:DST", found=etype))
-    for etype in scan.reading.edge_features.keys() - {""}:
+    for etype in options.edge_features.keys() - {""}:
         with collect_fault(faults):
-            check_choice("edge type", "--edge-features", etype, sorted(scan.tables.edges))
-    parts = [name for etype in scan.tables.edges for name in etype.split(":")]
-    for name in [*parts, *scan.tables.nodes, *scan.tables.num_nodes]:
+            check_choice("edge type", "--edge-features", etype, sorted(given.edges))
+    parts = [name for etype in given.edges for name in etype.split(":")]
+    for name in [*parts, *given.nodes, *given.num_nodes]:
         with collect_fault(faults):
             check_type_name(name, OptionError)
-    for ntype, count in scan.tables.num_nodes.items():
+    for ntype, count in given.num_nodes.items():
         with collect_fault(faults):
             check_num_nodes(count, f"--num-nodes {ntype}")
     raise_together(faults)

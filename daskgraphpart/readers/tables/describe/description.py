@@ -23,9 +23,10 @@ from daskgraphpart.readers.tables.describe.columns import (
     microseconds_of,
 )
 from daskgraphpart.readers.tables.describe.map_arrays import open_array_file
-from daskgraphpart.readers.tables.describe.split_sets import SETS, SPLIT
+from daskgraphpart.readers.tables.describe.split_sets import SETS
 from daskgraphpart.readers.tables.describe.table_files import TableFile, check_packed, with_form
 from daskgraphpart.readers.tables.describe.text_file import TextFile, open_text_file
+from daskgraphpart.readers.tables.read_options import SPLIT
 
 if TYPE_CHECKING:
     from daskgraphpart.graph.transforms.changes import GraphChanges

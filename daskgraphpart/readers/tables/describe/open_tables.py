@@ -14,7 +14,7 @@ from daskgraphpart.readers.object_values import file_rows
 from daskgraphpart.readers.tables.describe.columns import OTHERS, OTHERS_AND_CONSTANTS
 from daskgraphpart.readers.tables.describe.description import OpenFile, Table, open_file, with_strings
 from daskgraphpart.readers.tables.describe.map_arrays import map_rows
-from daskgraphpart.readers.tables.describe.split_sets import DEFAULT_COLUMN, EXPECTED, SPLIT
+from daskgraphpart.readers.tables.describe.split_sets import DEFAULT_COLUMN, EXPECTED
 from daskgraphpart.readers.tables.describe.table_files import (
     TableFile,
     find_files,
@@ -24,6 +24,7 @@ from daskgraphpart.readers.tables.describe.table_files import (
 )
 from daskgraphpart.readers.tables.describe.table_words import EVERY_COLUMN
 from daskgraphpart.readers.tables.describe.text_file import TextFile
+from daskgraphpart.readers.tables.read_options import SPLIT
 from daskgraphpart.schema import plain_name
 from daskgraphpart.source import Source
 

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.graph.rows import ChangedRows
+from daskgraphpart.readers.tables.read_options import SPLIT
 
 if TYPE_CHECKING:
     from daskgraphpart.source import Source
 
-SPLIT = ":split"
-"""Name of the column while it is a feature; no feature has it."""
 DEFAULT_COLUMN = "split"
 SETS = {
     "train_mask": ("train", "training"),

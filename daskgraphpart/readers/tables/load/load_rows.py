@@ -27,10 +27,11 @@ from daskgraphpart.readers.database import (
     translated_errors,
 )
 from daskgraphpart.readers.tables.describe.columns import MAX_ID, MISSING, STRINGS, TIME_HINT, TIMES, VECTORS
-from daskgraphpart.readers.tables.describe.split_sets import EXPECTED, SPLIT, set_of
+from daskgraphpart.readers.tables.describe.split_sets import EXPECTED, set_of
 from daskgraphpart.readers.tables.describe.text_file import TextFile
 from daskgraphpart.readers.tables.load.feature_file import FeatureFile, feature_files
 from daskgraphpart.readers.tables.load.values import feature_values, id_value, is_missing_id
+from daskgraphpart.readers.tables.read_options import SPLIT
 
 if TYPE_CHECKING:
     from daskgraphpart.readers.tables.describe.description import OpenFile, Table

@@ -16,9 +16,10 @@ from daskgraphpart.graph.transforms.check_changes import split_column
 from daskgraphpart.readers.database import count_rows, quote, run
 from daskgraphpart.readers.rank_ids import rank_ids
 from daskgraphpart.readers.tables.describe.columns import STRINGS, TIMES
-from daskgraphpart.readers.tables.describe.split_sets import IN_NO_SET, SETS, SPLIT, set_of
+from daskgraphpart.readers.tables.describe.split_sets import IN_NO_SET, SETS, set_of
 from daskgraphpart.readers.tables.load.feature_file import staged_rows
 from daskgraphpart.readers.tables.load.loaded_tables import TABLE, Load, LongTexts
+from daskgraphpart.readers.tables.read_options import SPLIT
 from daskgraphpart.units import format_number, format_size
 
 if TYPE_CHECKING:
