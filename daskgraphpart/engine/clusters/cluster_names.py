@@ -11,6 +11,9 @@ from typing import Any
 from daskgraphpart.errors import MissingPackageError, OptionError
 from daskgraphpart.extras import how_to_install
 
+CLOSED = ("closing", "closed", "failed")
+"""States of a client, or of a cluster, that does not come back."""
+
 
 def resolve_elsewhere(cluster: Any, others: str) -> Any:
     """Check a cluster that is not of this machine; an error names the `others`, too."""
@@ -28,6 +31,9 @@ def resolve_elsewhere(cluster: Any, others: str) -> Any:
                     place="cluster",
                     hint="make it with asynchronous=False, or give its address",
                 )
+            if getattr(cluster.status, "name", cluster.status) in CLOSED:
+                what, hint = "the client or cluster is closed", "start a new one, and give that"
+                raise OptionError(what, place="cluster", found=repr(cluster), hint=hint)
             return cluster
     shown = cluster if isinstance(cluster, str) else type(cluster).__name__
     raise OptionError(

@@ -36,6 +36,7 @@ SECONDS_BETWEEN_LOOKS = 0.5
 SECONDS_TO_SEE = 5.0
 """How long a network file system may take to show to one machine what another has written."""
 WITNESS_NBYTES = 1 << 20
+CONNECTION_LOST = "the connection was lost"
 
 
 class ClusterScheduler:
@@ -64,7 +65,14 @@ class ClusterScheduler:
 
     @asking_scheduler()
     def _threads(self) -> list[int]:
-        return [*self._client.nthreads().values()]
+        return [*self._nthreads().values()]
+
+    def _nthreads(self) -> dict[str, int]:
+        """Threads by the address of their worker; a client that lost its scheduler has none to ask."""
+        if self._client.status == "closed":
+            raise CommClosedError(CONNECTION_LOST)
+        threads: dict[str, int] = self._client.nthreads()
+        return threads
 
     @asking_scheduler()
     def check_shared(self, directories: Sequence[tuple[str, Path, str]], store: WorkspaceStore) -> None:
@@ -152,12 +160,12 @@ class ClusterScheduler:
             with contextlib.suppress(queue.Empty):
                 return [done.get(timeout=SECONDS_BETWEEN_LOOKS), *(done.get() for _ in range(done.qsize()))]
             if self._client.status != "running":
-                raise CommClosedError("the connection was lost")
+                raise CommClosedError(CONNECTION_LOST)
             self._have_workers(last_seen)
 
     def _have_workers(self, last_seen: dict[str, float]) -> bool:
         """Whether all of these machines have workers; waits for missing ones."""
-        there = {host: _resolve(host) for host in map(get_address_host, self._client.nthreads())} if last_seen else {}
+        there = {host: _resolve(host) for host in map(get_address_host, self._nthreads())} if last_seen else {}
         missing = [host for host in last_seen if not any(_resolve(host) & addresses for addresses in there.values())]
         now = time.monotonic()
         last_seen.update((host, now) for host in last_seen.keys() - set(missing))
@@ -173,7 +181,7 @@ class ClusterScheduler:
 
     def _max_tasks(self, num_tasks: int) -> int:
         """Tasks to send at a time: all, unless the cluster has more threads than tasks may run."""
-        return num_tasks if sum(self._client.nthreads().values()) <= self._workers else self._workers
+        return num_tasks if sum(self._nthreads().values()) <= self._workers else self._workers
 
     def _unregister(self) -> None:
         if self._client.status == "running":

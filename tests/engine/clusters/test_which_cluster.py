@@ -158,6 +158,14 @@ def test_an_asynchronous_cluster_is_refused() -> None:
     asyncio.run(main())
 
 
+def test_a_client_or_a_cluster_that_is_closed_is_refused() -> None:
+    with LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as made, Client(made) as client:
+        pass
+    for given in (client, made):
+        with pytest.raises(OptionError, match=r"The client or cluster is closed: .*Start a new one"):
+            Resources(1, given)
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

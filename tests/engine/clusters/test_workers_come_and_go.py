@@ -18,6 +18,7 @@ from distributed import Client, LocalCluster
 from graphs import file_hashes
 from inside import Pass, Resources, Unit, open_runner
 
+from daskgraphpart.engine.clusters.on_cluster import ClusterScheduler
 from daskgraphpart.errors import EnvironmentFaultError
 
 if TYPE_CHECKING:
@@ -178,3 +179,10 @@ def test_a_scheduler_that_is_lost_before_the_first_pass_is_told(
     monkeypatch.setattr(Client, question, ask)
     with pytest.raises(EnvironmentFaultError, match=r"(?i)the dask scheduler is gone: timed out"):
         partition(graph, tmp_path / "out", cluster)
+
+
+def test_a_cluster_that_is_closed_between_two_passes_is_told() -> None:
+    with LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as made, Client(made) as client:
+        scheduler = ClusterScheduler(client, 1)
+    with pytest.raises(EnvironmentFaultError, match=r"pass: the dask scheduler is gone: the connection was lost"):
+        scheduler.compute("pass", {"key": (os.getpid,)}, ["key"], lambda *_: None, ())
