@@ -446,3 +446,19 @@ def test_features_obey_the_list_of_nodes_as_edges_do(unknown_nodes: str, tmp_pat
     assert ages == expected
     text = f"'_N' nodes: IDs that are not in the list: 3 ({fate}); listed nodes without an edge: 0 of 3"
     assert text in notes.lines
+
+
+def test_features_in_the_order_of_nodes_are_on_disk_once(tmp_path: Path) -> None:
+    ids = np.random.default_rng(0).permutation(20_000)
+    rows = pa.array(ids * 100).cast(pa.string())  # IDs, and strings that become codes
+    vectors = pa.FixedSizeListArray.from_arrays(np.repeat(ids, 100).astype(np.float32), 100)
+    parquet.write_table(pa.table({"id": rows, "name": rows, "v": vectors}), tmp_path / "nodes.parquet")
+    parquet.write_table(pa.table({"src": rows, "dst": rows}), tmp_path / "edges.parquet")
+    table = f"{tmp_path}/nodes.parquet:*"
+    graph = dgp.scan_tables(tmp_path / "edges.parquet", node_data={"_N": table}).collect(memory="64MB")
+    placed = {path for of in graph.data_sources["_N"].values() for path in of.paths}
+    directory = os.path.dirname(placed.pop())
+    *others, codes, rows_placed = sorted(of.stat().st_size for of in os.scandir(directory) if of.is_file())
+    assert (rows_placed, codes) == (128 + 20_000 * 400, 128 + 20_000 * 8)
+    assert max(others) <= codes  # new IDs of edges and of rows
+    assert graph.node_data["_N"]["v"][:, 0].compute().tolist() == sorted(range(20_000), key=lambda i: str(i * 100))

@@ -145,6 +145,11 @@ class NumberedTables:
         ((count,),) = run(connection, f"SELECT count(*) FROM ({query})")
         return Region(path, 0, dtype, (count, *row_shape))
 
+    def remove_staged(self, table: Table, feature: str) -> None:
+        """Delete a feature's rows in the order of its table, which those in the order of nodes replace."""
+        for number in table.features.get(feature, ()):
+            Path(self.path(f"{table.name}-{number}")).unlink(missing_ok=True)
+
     def new_ids(self, table: Table, column: int) -> Region:
         """Write a column's new IDs to a file, once, in row order."""
         name, load, path = table.name, self.load, self.path(f"{table.name}-c{column}")

@@ -5,6 +5,7 @@ Edge weights that partitioners cannot take are refused here, by file, line and c
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -106,7 +107,9 @@ def _scatter(numbered: NumberedTables, table: Table, name: str, rows: Source, fi
     if numbered.counts_only:
         return Region("", 0, filled_dtype(rows.dtype, str(fill)), (num_nodes, *rows.shape[1:]))
     ids = numbered.new_ids(table, 0)
-    return scatter_rows(rows, ids, num_nodes, fill, f"{ids.path}-{name}", numbered.memory // 16)
+    placed = scatter_rows(rows, ids, num_nodes, fill, f"{ids.path}-{name}", numbered.memory // 16)
+    numbered.remove_staged(table, name)
+    return placed
 
 
 def _check_rows(numbered: NumberedTables, table: Table, features: Mapping[str, Source], missing: int) -> None:
@@ -202,4 +205,6 @@ def scatter_rows(rows: Source, new_ids: Region, num_rows: int, fill: Any, path: 
             block[ids[start:stop] - first] = sorted_rows.read(start, stop)
             begins[number] = stop
         placed.write(block, first)
+    for used in (sorted_rows, sorted_ids):
+        os.unlink(used.path)
     return placed
