@@ -71,14 +71,15 @@ def dispatch_graph(job: Job) -> JobResult:
 def _warn_of_empty_parts(job: Job, sizes: GraphSizes) -> None:
     """Warn of parts on which DGL's servers cannot start, though its loaders read them."""
     for node_type, owned in zip(job.graph.schema.node_types, sizes.num_nodes.T, strict=True):
-        empty = int((owned == 0).sum())
+        empty, total = int((owned == 0).sum()), int(owned.sum())
         if empty and node_type.data:
+            others = ", or the option fill_parts, which gives every part one" if total >= job.num_parts else ""
             logger.warning(
-                "%d of %d parts own no node of type %r, which has features, so DGL's servers cannot start on them; use "
-                "fewer parts, or assign with fill parts",
+                "%d of %d parts own no node of type %r, which has features, so DGL's servers cannot start on them; %s",
                 empty,
                 job.num_parts,
                 node_type.name,
+                f"use fewer parts{others}" if total else "leave out the features of a type without nodes",
             )
     empty = int((sizes.num_edges.sum(axis=1) == 0).sum())
     if empty:

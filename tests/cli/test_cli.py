@@ -7,10 +7,12 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from commands import call
 from graphs import file_hashes
 
+import daskgraphpart as dgp
 from daskgraphpart import open_partitions, read_chunked
 
 if TYPE_CHECKING:
@@ -142,6 +144,20 @@ def test_parts_that_lack_a_type_are_warned_of_and_can_be_filled(
     caplog.clear()
     assert call("partition", graph, tmp_path / "b", "--num-parts", "70", "--fill-parts", *RANDOM) == 0
     assert "which has features" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("num_nodes", "advice"),
+    [(3, "use fewer parts, or the option fill_parts"), (2, "use fewer parts\n"), (0, "leave out the features")],
+)
+def test_advice_on_a_type_that_parts_lack_can_be_followed(
+    num_nodes: int, advice: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    nodes = {"user": 30, "rare": num_nodes}
+    edges = {"user:knows:user": (np.arange(30), np.arange(30))}
+    graph = dgp.from_edges(edges, num_nodes=nodes, node_data={"rare": {"x": np.zeros((num_nodes, 2))}})
+    dgp.partition(graph, tmp_path / "out", 3, method="random", seed=1, progress=False)
+    assert f"servers cannot start on them; {advice}" in caplog.text
 
 
 def test_outputs_are_replaced_only_with_overwrite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
