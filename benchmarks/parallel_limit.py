@@ -25,6 +25,7 @@ from harness import keep_lines, show
 import daskgraphpart as dgp
 from daskgraphpart.cli.main import group
 from daskgraphpart.partitioner import solver
+from daskgraphpart.partitioner.libraries import call as library_call
 from daskgraphpart.partitioner.multilevel.side_by_side import Map
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def measured(calls: list[Called]) -> Callable[[Any, int], Map]:
 
 def in_turn(pieces: list[float]) -> Callable[..., Any]:
     """Stand in for `run_library`, one process at a time, and note what each takes."""
-    lock, run_library = threading.Lock(), solver.run_library
+    lock, run_library = threading.Lock(), library_call.run_library
 
     def run(*args: Any) -> Any:
         with lock:
@@ -115,7 +116,10 @@ def main() -> None:
         raise SystemExit(__doc__)
     calls: list[Called] = []
     libraries = Called("libraries", 0.0, [])
-    with mock.patch.multiple(solver, by_threads=measured(calls), run_library=in_turn(libraries.pieces)):
+    with (
+        mock.patch.object(solver, "by_threads", measured(calls)),
+        mock.patch.object(library_call, "run_library", in_turn(libraries.pieces)),
+    ):
         group.main(args=[*sys.argv[1:], "--workers", "2"], standalone_mode=False)
     found = {"threads": limits(calls), "with libraries": limits([*calls, libraries])}
     show(

@@ -5,10 +5,8 @@ Memory and workers say how many threads run, and nothing else.
 
 from __future__ import annotations
 
-import logging
 import shutil
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
@@ -16,10 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from daskgraphpart.engine.local import give_memory_back
 from daskgraphpart.partitioner import choose
 from daskgraphpart.partitioner.choose import LARGE_ARCS, SHARED_ARCS, needs
-from daskgraphpart.partitioner.libraries.call import LibraryKilledError, export_graph, run_library
+from daskgraphpart.partitioner.libraries.call import call_libraries
 from daskgraphpart.partitioner.multilevel.coarsen import CLUSTER_SWEEPS, cluster, contract
 from daskgraphpart.partitioner.multilevel.cycle import CLUSTER_NODES, LEAST_SHRINKAGE, largest_clusters, v_cycle
 from daskgraphpart.partitioner.multilevel.extend import extend
@@ -31,6 +28,7 @@ from daskgraphpart.storage.files import delete_tree, directory_on_disk, make_dir
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from concurrent.futures import ThreadPoolExecutor
 
     from daskgraphpart.method import MethodJob
     from daskgraphpart.partitioner.assign_options import AssignOptions
@@ -38,41 +36,47 @@ if TYPE_CHECKING:
     from daskgraphpart.partitioner.multilevel.side_by_side import Map
     from daskgraphpart.storage.region import Region
 
-logger = logging.getLogger(__name__)
-
-MAX_CYCLES = 4  # further V-cycles with `refine`
-LEAST_GAIN = 0.001  # of the cut, to go on with V-cycles
-LEAST_CLUSTER_NODES = 4
-COMPETING = 2  # starts of a coarse level that are refined side by side; the better goes on
-CLUSTER_GROWTH = 4  # nodes of a cluster, times how often the arcs that fit go into those of the graph
 COARSE_NODES_PER_PART = 128  # a graph with fewer is coarse, even if it has more arcs
-HUB_PASSES, NEAR = 6, 2
-"""Passes of streaming that gather hubs in few parts, and times the cut from which on one pass promises nothing."""
 MOST_STREAMED = 256  # parts; streaming looks at all of them for each node
-HOPELESS = 7 / 8
-"""Of the edges that random parts cut, and of those that one pass cuts: where it, and further ones, cut more, nothing
-clusters."""
-SAMPLED = 8  # blocks of which one is looked at, to see whether anything clusters
-WELL_CUT = 0.3  # share of edges, up to which a large graph is not streamed
-TIGHTER = (0.995, 0.99, 0.98)  # times the limits, to aim at if they are not reached
 
 
-class Effort(NamedTuple):
-    """How hard a graph that is coarsened is worked on."""
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """How hard a graph is worked on, and what is not worth its time."""
 
     cluster_sweeps: int = CLUSTER_SWEEPS  # over each level, at most
     refine_sweeps: int = REFINE_SWEEPS
     streams: bool = True  # over each level, and the whole graph where that has no structure
+    competing: int = 2  # starts of a coarse level that are refined side by side; the better goes on
+    least_cluster: int = 4  # nodes
+    cluster_growth: int = 4  # nodes of a cluster, times how often the arcs that fit go into those of the graph
+    cycles: int = 4  # further V-cycles with `refine`, at most
+    least_gain: float = 0.001  # of the cut, to go on with V-cycles
+    tighter: tuple[float, ...] = (0.995, 0.99, 0.98)  # times the limits, to aim at if they are not reached
+    well_cut: float = 0.3  # share of edges, up to which a large graph is not streamed
+    near: int = 2  # times the cut, from which on one pass of streaming promises nothing
+    hub_passes: int = 6  # of streaming, which gather hubs in few parts
+    # of the edges that random parts cut, and of those that one pass cuts: where it, and further ones, cut more, nothing
+    # clusters
+    hopeless: float = 7 / 8
+    sampled: int = 8  # blocks of which one is looked at, to see whether anything clusters
 
 
-LOW = Effort(2, 3, streams=False)  # cuts 0.98 to 1.12 of what more effort does; one sweep of clusters cuts up to 1.45
+LOW = Tuning(2, 3, streams=False)  # cuts 0.98 to 1.12 of what more effort does; one sweep of clusters cuts up to 1.45
 
 
-class Ranked(NamedTuple):
-    """Parts, int32 (nodes,), and their value, least best: overload, then cut."""
+class Solution(NamedTuple):
+    """Parts, int32 (nodes,), by how much they exceed limits, the weight of cut edges, and what found them."""
 
     parts: np.ndarray
-    value: tuple[float, int]
+    overload: float
+    cut: int
+    method: str
+
+    @property
+    def value(self) -> tuple[float, int]:
+        """Rank, least best: overload, then cut."""
+        return self.overload, self.cut
 
 
 value_of = attrgetter("value")
@@ -91,6 +95,11 @@ class Solver:
     num_isolated: int
     is_impossible: bool
     method: str = ""  # one of those of `choose`, or none
+
+    @property
+    def tuning(self) -> Tuning:
+        """How hard to work."""
+        return LOW if self.options.effort == "low" else Tuning()
 
     @classmethod
     def of(cls, options: AssignOptions, job: MethodJob, pool: ThreadPoolExecutor) -> Solver:
@@ -117,7 +126,8 @@ class Solver:
         choice = choose.choose(num_nodes, graph.num_arcs, len(graph.columns), self.options)
         if choice.method == "fennel":
             return self.fennel(graph, self.options.passes or FENNEL_PASSES)
-        return replace(self, method=choice.method)._solve(graph, choice)
+        solution = replace(self, method=choice.method)._solve(graph, choice)
+        return solution.parts, solution.method
 
     def fennel(self, graph: WeightedGraph, passes: int) -> tuple[np.ndarray, str]:
         """Stream the graph so many times; 0 only balances."""
@@ -129,14 +139,14 @@ class Solver:
             rebalance(graph, given, self.limits, self.each)
             return given
 
-        def cycle(parts: np.ndarray, number: int) -> np.ndarray:
-            return self._multilevel(graph, parts, (), self.options.seed + number)[0][0]
+        def cycle(parts: np.ndarray, number: int) -> Solution:
+            return self._multilevel(graph, parts, (), self.options.seed + number)[0]
 
         # of a small graph, one call runs all cycles
-        times = MAX_CYCLES if graph.num_arcs > choose.COARSE_ARCS else 1
-        return self._while_better(graph, self._rank(graph, given), cycle, times).parts
+        times = self.tuning.cycles if graph.num_arcs > choose.COARSE_ARCS else 1
+        return self._while_better(graph, self._measure(graph, given, "given"), cycle, times).parts
 
-    def _solve(self, graph: WeightedGraph, choice: Choice) -> tuple[np.ndarray, str]:
+    def _solve(self, graph: WeightedGraph, choice: Choice) -> Solution:
         """Find parts by libraries, of the graph or of a coarser one; by streaming where that cuts less."""
         promised = None  # cut of one pass of streaming
         whole, coarse = choice.whole, choice.coarse
@@ -144,24 +154,24 @@ class Solver:
         if streams and self.options.method == "auto":
             parts = stream(graph, self.limits, 1, self.each, self.num_isolated)
             promised = graph.cut(parts, self.limits.num_parts, self.each)
-            hopeless = HOPELESS * (1 - 1 / self.limits.num_parts) * graph.total_weight / 2
+            hopeless = self.tuning.hopeless * (1 - 1 / self.limits.num_parts) * graph.total_weight / 2
             if promised > hopeless and len(graph.columns) > 1:  # one constraint lets hubs gather
                 parts = stream(graph, self.limits, FENNEL_PASSES, self.each, self.num_isolated, parts, done=1)
                 # users and items cluster, and further passes gain much by it; a history clusters, too, and they do not
-                gains_little = graph.cut(parts, self.limits.num_parts, self.each) > HOPELESS * promised
+                gains_little = graph.cut(parts, self.limits.num_parts, self.each) > self.tuning.hopeless * promised
                 if gains_little and not self._shrinks(graph):
                     assign_rest(graph, parts, self.limits, self.each)
                     rebalance(graph, parts, self.limits, self.each)
-                    return parts, "fennel, because nothing clusters"
+                    return self._measure(graph, parts, "fennel, because nothing clusters")
             del parts
         if whole:
-            parts, taken = self._whole(graph, whole, coarse)
+            solution = self._whole(graph, whole, coarse)
         else:
-            parts, solver = self._multilevel(graph, None, coarse, self.options.seed)[0]
-            taken = f"multilevel, coarsest graph by {solver}"
-        return self._stream_if_better(graph, parts, taken, promised) if streams else (parts, taken)
+            solution = self._multilevel(graph, None, coarse, self.options.seed)[0]
+            solution = solution._replace(method=f"multilevel, coarsest graph by {solution.method}")
+        return self._stream_if_better(graph, solution, promised) if streams else solution
 
-    def _whole(self, graph: WeightedGraph, whole: tuple[Call, ...], coarse: tuple[Call, ...]) -> Start:
+    def _whole(self, graph: WeightedGraph, whole: tuple[Call, ...], coarse: tuple[Call, ...]) -> Solution:
         """Partition a graph in memory; parts of a coarser one compete if it is small, or limits are missed."""
         starts = self._call_libraries(graph, whole)
         held, kept = hold(graph, self.each)
@@ -169,26 +179,26 @@ class Solver:
         if coarse and (competes or min(self.limits.overload(held, parts, self.each) for parts, _ in starts) > 0):
             del held
             more = self._multilevel(graph, None, coarse, self.options.seed)
-            starts += [(parts[kept], taken) for parts, taken in more]
+            starts += [(solution.parts[kept], solution.method) for solution in more]
             held, _ = hold(graph, self.each)
         return self._in_memory(graph, held, kept, starts, 1)[0]
 
     def _in_memory(
         self, graph: WeightedGraph, held: WeightedGraph, kept: np.ndarray, starts: list[Start], most: int
-    ) -> list[Start]:
-        """Partition a graph that is held without its isolated nodes; return so many results, the best first."""
-        results = []
-        for of_kept, taken in self._partition_held(held, starts)[:most]:
+    ) -> list[Solution]:
+        """Partition a graph that is held without its isolated nodes; return so many solutions, the best first."""
+        solutions = []
+        for of_kept in self._partition_held(held, starts)[:most]:
             parts = np.full(graph.num_nodes, -1, np.int32)
-            parts[kept] = of_kept
+            parts[kept] = of_kept.parts
             assign_rest(graph, parts, self.limits, self.each)
             rebalance(graph, parts, self.limits, self.each)
-            results.append((parts, taken))
-        return results
+            solutions.append(self._measure(graph, parts, of_kept.method))
+        return solutions
 
     def _shrinks(self, graph: WeightedGraph) -> bool:
         """Whether few arcs of some blocks are left between clusters: 0.1 to 0.4 in histories, 0.9 in R-MAT."""
-        some = replace(graph, blocks=graph.blocks[::SAMPLED]).cut_up(self.each)
+        some = replace(graph, blocks=graph.blocks[:: self.tuning.sampled]).cut_up(self.each)
         directory = self.directory / f"level-0-{self.each.number}"
         make_directory(directory)
         clusters = cluster(some, largest_clusters(graph, self.limits), None, self.options.seed, self.each, 1)
@@ -209,11 +219,12 @@ class Solver:
         calls: tuple[Call, ...],
         seed: int,
         depth: int = 0,
-    ) -> list[Start]:
+    ) -> list[Solution]:
         """Partition a small graph in memory, from given parts or those of `calls`; coarsen a larger one.
 
-        Returns the best parts; of a small, coarse graph, also those of another start: they may cut less when refined.
+        Returns the best solution; of a small, coarse graph, also another start's, which may cut less when refined.
         """
+        tuning = self.tuning
         if self.each.is_shared and graph.num_arcs <= max(choose.COARSE_ARCS, SHARED_ARCS):
             return self._alone(graph, given, calls, seed, depth)
         if graph.num_arcs <= choose.COARSE_ARCS or self._is_coarse(graph):
@@ -223,16 +234,16 @@ class Solver:
             held, kept = hold(graph, self.each)
             if given is not None:
                 starts = [(given[kept], "given")]
-            return self._in_memory(graph, held, kept, starts, COMPETING if depth else 1)
+            return self._in_memory(graph, held, kept, starts, tuning.competing if depth else 1)
         # the further a graph is from fitting, the larger its clusters: a dense one would take many levels, each with
         # passes over nearly all arcs; a sparse one gets ragged borders from large clusters
-        growth, degree = CLUSTER_GROWTH * graph.num_arcs / max(1, choose.COARSE_ARCS), graph.num_arcs / graph.num_nodes
-        largest = min(max(CLUSTER_NODES, growth), max(LEAST_CLUSTER_NODES, degree**2 / 3))
+        growth, degree = graph.num_arcs / max(1, choose.COARSE_ARCS), graph.num_arcs / graph.num_nodes
+        largest = min(max(CLUSTER_NODES, tuning.cluster_growth * growth), max(tuning.least_cluster, degree**2 / 3))
         most = largest_clusters(graph, self.limits, largest)
-        clusters, count = cluster(graph, most, given, seed + depth, self.each, self._effort.cluster_sweeps)
+        clusters, count = cluster(graph, most, given, seed + depth, self.each, tuning.cluster_sweeps)
         if count > LEAST_SHRINKAGE * graph.num_nodes:
             parts = given.copy() if given is not None else stream(graph, self.limits, FENNEL_PASSES, self.each)
-            results = [(parts, "fennel")]
+            found = [(parts, "fennel")]
         else:
             directory = self.directory / f"level-{depth + 1}-{self.each.number}"
             make_directory(directory)
@@ -242,30 +253,26 @@ class Solver:
                 coarse_given[clusters] = given
             coarse = contract(graph, clusters, count, self.each, directory)
             competing = self._multilevel(coarse, coarse_given, calls, seed, depth + 1)
-            few = COMPETING if depth and choose.starts_compete(graph.num_arcs) else 1
-            results = [(self._uncoarsen(graph, coarse, clusters, parts), taken) for parts, taken in competing[:few]]
+            few = tuning.competing if depth and choose.starts_compete(graph.num_arcs) else 1
+            found = [(self._uncoarsen(graph, clusters, solution), solution.method) for solution in competing[:few]]
             delete_tree(directory)
-        for parts, _ in results:
-            refine(graph, parts, self.limits, self.each, self._effort.refine_sweeps)
-        if len(results) > 1:
-            results.sort(key=lambda start: self.limits.value(graph, start[0], self.each))
-        return results
+        for parts, _ in found:
+            refine(graph, parts, self.limits, self.each, tuning.refine_sweeps)
+        return sorted((self._measure(graph, *start) for start in found), key=value_of)
 
-    def _uncoarsen(
-        self, graph: WeightedGraph, coarse: WeightedGraph, clusters: np.ndarray, parts: np.ndarray
-    ) -> np.ndarray:
+    def _uncoarsen(self, graph: WeightedGraph, clusters: np.ndarray, solution: Solution) -> np.ndarray:
         """Return each node's part, that of its cluster or, if that cuts less, by a pass of streaming from there."""
-        mine, value = project(parts, clusters, self.each), self.limits.value
+        mine = project(solution.parts, clusters, self.each)
         if not self._may_stream or graph.num_arcs > LARGE_ARCS:
             return mine
         streamed = stream(graph, self.limits, 1, self.each, given=mine)
         # clusters weigh what their nodes do, and so do edges between them
-        return streamed if value(graph, streamed, self.each) < value(coarse, parts, self.each) else mine
+        return streamed if self.limits.value(graph, streamed, self.each) < solution.value else mine
 
-    def _alone(self, graph: WeightedGraph, *args: Any) -> list[Start]:
+    def _alone(self, graph: WeightedGraph, *args: Any) -> list[Solution]:
         """Partition a graph that fits one worker there."""
 
-        def solve(each: Map) -> tuple[Start, ...]:
+        def solve(each: Map) -> tuple[Solution, ...]:
             with directory_on_disk(self.directory) as directory:
                 scratch = Path(tempfile.mkdtemp(prefix="partition-", dir=directory))
                 alone = replace(self, each=each, directory=scratch)
@@ -273,125 +280,106 @@ class Solver:
                 shutil.rmtree(scratch, ignore_errors=True)
             return tuple(solved)
 
-        return list(self.each.alone(solve))
+        return [Solution(*found) for found in self.each.alone(solve)]
 
     def _is_coarse(self, graph: WeightedGraph) -> bool:
         """Whether a graph has few nodes per part, and not too many arcs."""
         few = graph.num_nodes <= COARSE_NODES_PER_PART * self.limits.num_parts
         return few and graph.num_arcs <= choose.DENSE * choose.COARSE_ARCS
 
-    def _stream_if_better(
-        self, graph: WeightedGraph, parts: np.ndarray, taken: str, promised: int | None
-    ) -> tuple[np.ndarray, str]:
-        """Stream the graph as well if one pass promises a smaller cut; return the better parts.
+    def _stream_if_better(self, graph: WeightedGraph, solution: Solution, promised: int | None) -> Solution:
+        """Stream the graph as well if one pass promises a smaller cut; return the better solution.
 
         Where hubs have most edges, and limits allow it, they belong together, but coarsening mixes them with others.
         """
-        limits, value = self.limits, self.limits.value(graph, parts, self.each)
-        if graph.num_arcs > LARGE_ARCS and value[1] <= WELL_CUT * graph.total_weight / 2:
-            return parts, taken
+        limits, tuning = self.limits, self.tuning
+        if graph.num_arcs > LARGE_ARCS and solution.cut <= tuning.well_cut * graph.total_weight / 2:
+            return solution
         # several constraints, such as nodes and edges, keep most hubs apart
-        most = value[1] * (NEAR if len(graph.columns) == 1 else 1)
+        most = solution.cut * (tuning.near if len(graph.columns) == 1 else 1)
         if promised is None:
             promised = graph.cut(self._stream(graph, 1), limits.num_parts, self.each)
         if promised >= most:
-            return parts, taken
-        streamed = stream(graph, limits, HUB_PASSES, self.each)
-        if limits.value(graph, streamed, self.each) >= value:
-            return parts, taken
+            return solution
+        streamed = stream(graph, limits, tuning.hub_passes, self.each)
+        if limits.value(graph, streamed, self.each) >= solution.value:
+            return solution
         refine(graph, streamed, limits, self.each)
-        return streamed, "fennel, refined"
+        return self._measure(graph, streamed, "fennel, refined")
 
-    def _partition_held(self, graph: WeightedGraph, starts: list[Start]) -> list[Start]:
+    def _partition_held(self, graph: WeightedGraph, starts: list[Start]) -> list[Solution]:
         """Partition a graph in memory, beginning with given parts, or those of libraries; best first."""
-        options, candidates = self.options, [self._rank(graph, start) for start, _ in starts]
+        options, candidates = self.options, [self._measure(graph, *start) for start in starts]
         combines = self.method in ("auto", "multilevel")
         if options.effort == "high" or (graph.num_arcs <= LARGE_ARCS and options.effort != "low"):
             # libraries miss limits, or know only one: parts are ranked when all that can be are within the limits
-            candidates = [self._keep_limits(graph, ranked) for ranked in candidates]
+            candidates = [self._keep_limits(graph, candidate) for candidate in candidates]
             if combines:
-                parts = v_cycle(graph, [ranked.parts for ranked in candidates], self.limits, options.seed, self.each)
-                candidates.append(self._rank(graph, parts))
-        elif combines or min(candidates, key=value_of).value[0] > 0:
+                parts = v_cycle(graph, [known.parts for known in candidates], self.limits, options.seed, self.each)
+                candidates.append(self._measure(graph, parts))
+        elif combines or min(candidates, key=value_of).overload > 0:
             parts = min(candidates, key=value_of).parts.copy()
             refine(graph, parts, self.limits, self.each)
-            candidates.append(self._rank(graph, parts))
+            candidates.append(self._measure(graph, parts))
         best = min(candidates, key=value_of)
         nearest = max(range(len(starts)), key=lambda i: np.count_nonzero(starts[i][0] == best.parts))
         # others by their cut, since clusters miss limits that their nodes keep
-        order = sorted(range(len(starts)), key=lambda i: (i != nearest, candidates[i].value[1]))
+        order = sorted(range(len(starts)), key=lambda i: (i != nearest, candidates[i].cut))
         candidates[nearest] = self._finish(graph, best)
-        return [(candidates[i].parts, starts[i][1]) for i in order]
+        return [candidates[i]._replace(method=starts[i][1]) for i in order]
 
-    def _keep_limits(self, graph: WeightedGraph, given: Ranked) -> Ranked:
+    def _keep_limits(self, graph: WeightedGraph, given: Solution) -> Solution:
         """Bring parts within the limits, with a V-cycle and without: moving heavy clusters first can cut more."""
-        if given.value[0] == 0:
+        if given.overload == 0:
             return given
         refined = given.parts.copy()
         refine(graph, refined, self.limits, self.each)
         cycled = v_cycle(graph, [given.parts], self.limits, self.options.seed, self.each)
-        return min(given, self._rank(graph, refined), self._rank(graph, cycled), key=value_of)
+        return min(given, self._measure(graph, refined), self._measure(graph, cycled), key=value_of)
 
     def _call_libraries(self, graph: WeightedGraph, calls: tuple[Call, ...]) -> list[Start]:
-        """Return the parts of nodes with neighbours that each call gives, and the call; of several some may fail."""
-        options = self.options
-        held, _ = hold(graph, self.each)
-        for_metis = any(call.library == "metis" for call in calls)
-        exported = export_graph(held, self.limits, self.directory, for_metis=for_metis)
-        del held
-        give_memory_back()  # to the libraries
-        need = needs(exported.num_nodes, graph.num_arcs, len(graph.columns), options)
-        two_fit = 2 * need["metis"] <= self.memory
-        with ThreadPoolExecutor(2 if two_fit else 1) as pool:
-            futures = [pool.submit(run_library, call, exported, self.directory) for call in calls]
-        failed = [future.exception() for future in futures]
-        # memory must not change the result, so only a crash of the library's own leaves it out
-        if killed := [fault for fault in failed if fault and (all(failed) or isinstance(fault, LibraryKilledError))]:
-            raise killed[0]
-        for fault in filter(None, failed):
-            logger.warning("%s; its parts are left out", fault)
-        return [(f.result(), str(call)) for f, call, e in zip(futures, calls, failed, strict=True) if e is None]
+        """Return the parts of nodes with neighbours that each call gives, and the call."""
+        need = needs(graph.num_nodes, graph.num_arcs, len(graph.columns), self.options)
+        at_once = 2 if 2 * need["metis"] <= self.memory else 1
+        return call_libraries(graph, calls, self.limits, self.directory, self.each, at_once)
 
-    def _finish(self, graph: WeightedGraph, best: Ranked) -> Ranked:
+    def _finish(self, graph: WeightedGraph, best: Solution) -> Solution:
         """Run further V-cycles: the requested ones while they gain, and with tighter limits if need be."""
         seed = self.options.seed + 2
 
-        def cycle(parts: np.ndarray, number: int) -> np.ndarray:
-            return v_cycle(graph, [parts], self.limits, seed + number, self.each)
+        def cycle(parts: np.ndarray, number: int) -> Solution:
+            return self._measure(graph, v_cycle(graph, [parts], self.limits, seed + number, self.each))
 
-        best = self._while_better(graph, best, cycle, MAX_CYCLES if self.options.runs_cycles else 0)
+        best = self._while_better(graph, best, cycle, self.tuning.cycles if self.options.runs_cycles else 0)
         is_hopeless = graph.num_arcs > LARGE_ARCS or self.is_impossible
-        for factor in () if is_hopeless else TIGHTER:
-            if best.value[0] == 0:
+        for factor in () if is_hopeless else self.tuning.tighter:
+            if best.overload == 0:
                 break
             tighter = replace(self.limits, most=np.maximum((self.limits.most * factor).astype(np.int64), 1))
             parts = v_cycle(graph, [best.parts], tighter, seed, self.each)
             rebalance(graph, parts, self.limits, self.each)
-            if (further := self._rank(graph, parts)).value >= best.value:
+            if (further := self._measure(graph, parts)).value >= best.value:
                 break
             best = further
         return best
 
     def _while_better(
-        self, graph: WeightedGraph, best: Ranked, cycle: Callable[[np.ndarray, int], np.ndarray], times: int
-    ) -> Ranked:
+        self, graph: WeightedGraph, best: Solution, cycle: Callable[[np.ndarray, int], Solution], times: int
+    ) -> Solution:
         """Run so many cycles, until one gains little."""
         for number in range(times):
-            further = self._rank(graph, cycle(best.parts, number))
+            further = cycle(best.parts, number)
             if further.value >= best.value:
                 break
-            gain, best = best.value[1] - further.value[1], further
-            if gain < LEAST_GAIN * best.value[1]:
+            gain, best = best.cut - further.cut, further
+            if gain < self.tuning.least_gain * best.cut:
                 break
         return best
 
-    def _rank(self, graph: WeightedGraph, parts: np.ndarray) -> Ranked:
-        return Ranked(parts, self.limits.value(graph, parts, self.each))
+    def _measure(self, graph: WeightedGraph, parts: np.ndarray, method: str = "") -> Solution:
+        """Measure what parts exceed and cut."""
+        return Solution(parts, *self.limits.value(graph, parts, self.each), method)
 
     @property
     def _may_stream(self) -> bool:
-        return self._effort.streams and self.limits.num_parts <= MOST_STREAMED
-
-    @property
-    def _effort(self) -> Effort:
-        return LOW if self.options.effort == "low" else Effort()
+        return self.tuning.streams and self.limits.num_parts <= MOST_STREAMED

@@ -9,24 +9,30 @@ Neighbours have 32 bits here, unless METIS, which maps 64, reads the file.
 from __future__ import annotations
 
 import json
+import logging
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from daskgraphpart.engine.local import give_memory_back
 from daskgraphpart.errors import EnvironmentFaultError
+from daskgraphpart.partitioner.multilevel.weighted_graph import hold
 from daskgraphpart.partitioner.owner_parts import use_every_part
 from daskgraphpart.storage.faults import attach_path_to_error
 
 if TYPE_CHECKING:
     from daskgraphpart.partitioner.choose import Call
     from daskgraphpart.partitioner.multilevel.refine import Limits
+    from daskgraphpart.partitioner.multilevel.side_by_side import Map
     from daskgraphpart.partitioner.multilevel.weighted_graph import WeightedGraph
 
+logger = logging.getLogger(__name__)
 
 HEADER_NBYTES = 24
 SCALE = 1000  # average node weight after several constraints are combined
@@ -42,6 +48,25 @@ class Exported:
     num_parts: int
     limit: int  # most that a part may weigh, for KaMinPar
     tolerances: tuple[float, ...]  # limits over averages, for METIS
+
+
+def call_libraries(
+    graph: WeightedGraph, calls: tuple[Call, ...], limits: Limits, directory: Path, each: Map, at_once: int
+) -> list[tuple[np.ndarray, str]]:
+    """Return the parts of nodes with neighbours that each call gives, and the call; of several some may fail."""
+    held, _ = hold(graph, each)
+    exported = export_graph(held, limits, directory, for_metis=any(call.library == "metis" for call in calls))
+    del held
+    give_memory_back()  # to the libraries
+    with ThreadPoolExecutor(at_once) as pool:
+        futures = [pool.submit(run_library, call, exported, directory) for call in calls]
+    failed = [future.exception() for future in futures]
+    # memory must not change the result, so only a crash of the library's own leaves it out
+    if killed := [fault for fault in failed if fault and (all(failed) or isinstance(fault, LibraryKilledError))]:
+        raise killed[0]
+    for fault in filter(None, failed):
+        logger.warning("%s; its parts are left out", fault)
+    return [(f.result(), str(call)) for f, call, e in zip(futures, calls, failed, strict=True) if e is None]
 
 
 def export_graph(graph: WeightedGraph, limits: Limits, directory: Path, *, for_metis: bool) -> Exported:
