@@ -31,7 +31,8 @@ COARSE_ARCS, WHOLE_ARCS = 1 << 20, 1 << 22  # edges have two arcs: the second is
 """Most arcs of a graph that `auto` gives METIS, and KaMinPar, whole; larger ones are coarsened to the first.
 
 Between the two, METIS is given the coarse graph, and parts of both are combined: always where starts compete, or else
-if KaMinPar misses a limit. They cut 0.99 to 1.02 of what they do with METIS' of the whole, in a third of its memory.
+if KaMinPar's cannot be brought within the limits. They cut 0.99 to 1.02 of what they do with METIS' of the whole, in a
+third of its memory.
 """
 DENSE = 3  # times as many arcs may a coarse graph have that has few nodes per part; KaMinPar is given it
 LARGE_ARCS = 1 << 25  # beyond, there is no V-cycle

@@ -8,22 +8,22 @@ from __future__ import annotations
 import shutil
 import tempfile
 from dataclasses import dataclass, replace
-from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from daskgraphpart.partitioner import choose
 from daskgraphpart.partitioner.choose import LARGE_ARCS, SHARED_ARCS, needs
 from daskgraphpart.partitioner.libraries.call import call_libraries
-from daskgraphpart.partitioner.multilevel.coarsen import CLUSTER_SWEEPS, cluster, contract
+from daskgraphpart.partitioner.multilevel.coarsen import cluster, contract
 from daskgraphpart.partitioner.multilevel.cycle import CLUSTER_NODES, LEAST_SHRINKAGE, largest_clusters, v_cycle
 from daskgraphpart.partitioner.multilevel.extend import extend
-from daskgraphpart.partitioner.multilevel.refine import REFINE_SWEEPS, Limits, assign_rest, rebalance, refine
+from daskgraphpart.partitioner.multilevel.refine import Limits, assign_rest, rebalance, refine
 from daskgraphpart.partitioner.multilevel.side_by_side import by_threads
 from daskgraphpart.partitioner.multilevel.stream import FENNEL_PASSES, stream
 from daskgraphpart.partitioner.multilevel.weighted_graph import WeightedGraph, hold, project
+from daskgraphpart.partitioner.solution import LOW, Solution, Tuning, value_of
 from daskgraphpart.storage.files import delete_tree, directory_on_disk, make_directory
 
 if TYPE_CHECKING:
@@ -38,48 +38,6 @@ if TYPE_CHECKING:
 
 COARSE_NODES_PER_PART = 128  # a graph with fewer is coarse, even if it has more arcs
 MOST_STREAMED = 256  # parts; streaming looks at all of them for each node
-
-
-@dataclass(frozen=True, slots=True)
-class Tuning:
-    """How hard a graph is worked on, and what is not worth its time."""
-
-    cluster_sweeps: int = CLUSTER_SWEEPS  # over each level, at most
-    refine_sweeps: int = REFINE_SWEEPS
-    streams: bool = True  # over each level, and the whole graph where that has no structure
-    competing: int = 2  # starts of a coarse level that are refined side by side; the better goes on
-    least_cluster: int = 4  # nodes
-    cluster_growth: int = 4  # nodes of a cluster, times how often the arcs that fit go into those of the graph
-    cycles: int = 4  # further V-cycles with `refine`, at most
-    least_gain: float = 0.001  # of the cut, to go on with V-cycles
-    tighter: tuple[float, ...] = (0.995, 0.99, 0.98)  # times the limits, to aim at if they are not reached
-    well_cut: float = 0.3  # share of edges, up to which a large graph is not streamed
-    near: int = 2  # times the cut, from which on one pass of streaming promises nothing
-    hub_passes: int = 6  # of streaming, which gather hubs in few parts
-    # of the edges that random parts cut, and of those that one pass cuts: where it, and further ones, cut more, nothing
-    # clusters
-    hopeless: float = 7 / 8
-    sampled: int = 8  # blocks of which one is looked at, to see whether anything clusters
-
-
-LOW = Tuning(2, 3, streams=False)  # cuts 0.98 to 1.12 of what more effort does; one sweep of clusters cuts up to 1.45
-
-
-class Solution(NamedTuple):
-    """Parts, int32 (nodes,), by how much they exceed limits, the weight of cut edges, and what found them."""
-
-    parts: np.ndarray
-    overload: float
-    cut: int
-    method: str
-
-    @property
-    def value(self) -> tuple[float, int]:
-        """Rank, least best: overload, then cut."""
-        return self.overload, self.cut
-
-
-value_of = attrgetter("value")
 Start = tuple[np.ndarray, str]  # parts, int32 (nodes,), and their method
 
 
@@ -172,23 +130,23 @@ class Solver:
         return self._stream_if_better(graph, solution, promised) if streams else solution
 
     def _whole(self, graph: WeightedGraph, whole: tuple[Call, ...], coarse: tuple[Call, ...]) -> Solution:
-        """Partition a graph in memory; parts of a coarser one compete if it is small, or limits are missed."""
+        """Partition a graph in memory; parts of a coarser one compete if it is small, or limits cannot be kept."""
         starts = self._call_libraries(graph, whole)
         held, kept = hold(graph, self.each)
-        competes = choose.starts_compete(graph.num_arcs)
-        if coarse and (competes or min(self.limits.overload(held, parts, self.each) for parts, _ in starts) > 0):
+        given = self._within_limits(held, starts)
+        if coarse and (choose.starts_compete(graph.num_arcs) or min(given, key=value_of).overload > 0):
             del held
             more = self._multilevel(graph, None, coarse, self.options.seed)
-            starts += [(solution.parts[kept], solution.method) for solution in more]
             held, _ = hold(graph, self.each)
-        return self._in_memory(graph, held, kept, starts, 1)[0]
+            given += self._within_limits(held, [(solution.parts[kept], solution.method) for solution in more])
+        return self._in_memory(graph, held, kept, given, 1)[0]
 
     def _in_memory(
-        self, graph: WeightedGraph, held: WeightedGraph, kept: np.ndarray, starts: list[Start], most: int
+        self, graph: WeightedGraph, held: WeightedGraph, kept: np.ndarray, given: list[Solution], most: int
     ) -> list[Solution]:
         """Partition a graph that is held without its isolated nodes; return so many solutions, the best first."""
         solutions = []
-        for of_kept in self._partition_held(held, starts)[:most]:
+        for of_kept in self._partition_held(held, given)[:most]:
             parts = np.full(graph.num_nodes, -1, np.int32)
             parts[kept] = of_kept.parts
             assign_rest(graph, parts, self.limits, self.each)
@@ -234,7 +192,9 @@ class Solver:
             held, kept = hold(graph, self.each)
             if given is not None:
                 starts = [(given[kept], "given")]
-            return self._in_memory(graph, held, kept, starts, tuning.competing if depth else 1)
+            return self._in_memory(
+                graph, held, kept, self._within_limits(held, starts), tuning.competing if depth else 1
+            )
         # the further a graph is from fitting, the larger its clusters: a dense one would take many levels, each with
         # passes over nearly all arcs; a sparse one gets ragged borders from large clusters
         growth, degree = graph.num_arcs / max(1, choose.COARSE_ARCS), graph.num_arcs / graph.num_nodes
@@ -243,7 +203,7 @@ class Solver:
         clusters, count = cluster(graph, most, given, seed + depth, self.each, tuning.cluster_sweeps)
         if count > LEAST_SHRINKAGE * graph.num_nodes:
             parts = given.copy() if given is not None else stream(graph, self.limits, FENNEL_PASSES, self.each)
-            found = [(parts, "fennel")]
+            starts = [(parts, "fennel")]
         else:
             directory = self.directory / f"level-{depth + 1}-{self.each.number}"
             make_directory(directory)
@@ -254,11 +214,11 @@ class Solver:
             coarse = contract(graph, clusters, count, self.each, directory)
             competing = self._multilevel(coarse, coarse_given, calls, seed, depth + 1)
             few = tuning.competing if depth and choose.starts_compete(graph.num_arcs) else 1
-            found = [(self._uncoarsen(graph, clusters, solution), solution.method) for solution in competing[:few]]
+            starts = [(self._uncoarsen(graph, clusters, solution), solution.method) for solution in competing[:few]]
             delete_tree(directory)
-        for parts, _ in found:
+        for parts, _ in starts:
             refine(graph, parts, self.limits, self.each, tuning.refine_sweeps)
-        return sorted((self._measure(graph, *start) for start in found), key=value_of)
+        return sorted((self._measure(graph, *start) for start in starts), key=value_of)
 
     def _uncoarsen(self, graph: WeightedGraph, clusters: np.ndarray, solution: Solution) -> np.ndarray:
         """Return each node's part, that of its cluster or, if that cuts less, by a pass of streaming from there."""
@@ -280,7 +240,7 @@ class Solver:
                 shutil.rmtree(scratch, ignore_errors=True)
             return tuple(solved)
 
-        return [Solution(*found) for found in self.each.alone(solve)]
+        return [Solution(*one) for one in self.each.alone(solve)]
 
     def _is_coarse(self, graph: WeightedGraph) -> bool:
         """Whether a graph has few nodes per part, and not too many arcs."""
@@ -307,26 +267,37 @@ class Solver:
         refine(graph, streamed, limits, self.each)
         return self._measure(graph, streamed, "fennel, refined")
 
-    def _partition_held(self, graph: WeightedGraph, starts: list[Start]) -> list[Solution]:
+    def _within_limits(self, graph: WeightedGraph, starts: list[Start]) -> list[Solution]:
+        """Bring the parts of a graph in memory within the limits, if it is tried.
+
+        Libraries miss limits, or know only one: parts are ranked when all that can be are within them.
+        """
+        given = [self._measure(graph, *start) for start in starts]
+        return [self._keep_limits(graph, one) for one in given] if self._runs_cycles(graph) else given
+
+    def _partition_held(self, graph: WeightedGraph, given: list[Solution]) -> list[Solution]:
         """Partition a graph in memory, beginning with given parts, or those of libraries; best first."""
-        options, candidates = self.options, [self._measure(graph, *start) for start in starts]
+        candidates, best = given.copy(), min(given, key=value_of)
         combines = self.method in ("auto", "multilevel")
-        if options.effort == "high" or (graph.num_arcs <= LARGE_ARCS and options.effort != "low"):
-            # libraries miss limits, or know only one: parts are ranked when all that can be are within the limits
-            candidates = [self._keep_limits(graph, candidate) for candidate in candidates]
-            if combines:
-                parts = v_cycle(graph, [known.parts for known in candidates], self.limits, options.seed, self.each)
+        if self._runs_cycles(graph):
+            if combines and (len(given) > 1 or not best.is_cycled):
+                parts = v_cycle(graph, [one.parts for one in given], self.limits, self.options.seed, self.each)
                 candidates.append(self._measure(graph, parts))
-        elif combines or min(candidates, key=value_of).overload > 0:
-            parts = min(candidates, key=value_of).parts.copy()
+        elif combines or best.overload > 0:
+            parts = best.parts.copy()
             refine(graph, parts, self.limits, self.each)
             candidates.append(self._measure(graph, parts))
         best = min(candidates, key=value_of)
-        nearest = max(range(len(starts)), key=lambda i: np.count_nonzero(starts[i][0] == best.parts))
+        nearest = max(range(len(given)), key=lambda i: np.count_nonzero(given[i].parts == best.parts))
         # others by their cut, since clusters miss limits that their nodes keep
-        order = sorted(range(len(starts)), key=lambda i: (i != nearest, candidates[i].cut))
+        order = sorted(range(len(given)), key=lambda i: (i != nearest, given[i].cut))
         candidates[nearest] = self._finish(graph, best)
-        return [candidates[i]._replace(method=starts[i][1]) for i in order]
+        return [candidates[i]._replace(method=given[i].method) for i in order]
+
+    def _runs_cycles(self, graph: WeightedGraph) -> bool:
+        """Whether V-cycles of a graph in memory are worth their time."""
+        effort = self.options.effort
+        return effort == "high" or (graph.num_arcs <= LARGE_ARCS and effort != "low")
 
     def _keep_limits(self, graph: WeightedGraph, given: Solution) -> Solution:
         """Bring parts within the limits, with a V-cycle and without: moving heavy clusters first can cut more."""
@@ -335,7 +306,8 @@ class Solver:
         refined = given.parts.copy()
         refine(graph, refined, self.limits, self.each)
         cycled = v_cycle(graph, [given.parts], self.limits, self.options.seed, self.each)
-        return min(given, self._measure(graph, refined), self._measure(graph, cycled), key=value_of)
+        best = min(given, self._measure(graph, refined), self._measure(graph, cycled), key=value_of)
+        return best._replace(method=given.method, is_cycled=True)
 
     def _call_libraries(self, graph: WeightedGraph, calls: tuple[Call, ...]) -> list[Start]:
         """Return the parts of nodes with neighbours that each call gives, and the call."""

@@ -23,6 +23,7 @@ from daskgraphpart.partitioner.adjacency import adjacency_sizes as building
 from daskgraphpart.partitioner.adjacency.build_adjacency import build_adjacency
 from daskgraphpart.partitioner.adjacency.csr_blocks import Rows, write_block
 from daskgraphpart.partitioner.choose import Call
+from daskgraphpart.partitioner.libraries import call as library_call
 from daskgraphpart.partitioner.libraries.call import export_graph, run_library
 from daskgraphpart.partitioner.multilevel import stream as streaming
 from daskgraphpart.partitioner.multilevel import weighted_graph
@@ -255,6 +256,28 @@ def test_limits_are_kept_with_a_v_cycle_and_without(method: str, effort: str, rm
     assert report is not None
     assert all(balance.is_kept for balance in report.balances), report.balances
     assert report.cut_share < 1 - 1 / 6
+
+
+def test_metis_is_asked_only_if_kaminpar_s_parts_cannot_be_brought_within_the_limits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """KaMinPar knows one limit of two: moving some nodes keeps the other."""
+    with open_runner(Resources(1 << 28)) as runner:
+        generate(tmp_path, kind="citations", num_nodes=5000, num_edges=40_000, feature_width=0, runner=runner)
+    exceeded = dgp.assign(tmp_path, 24, method="kaminpar", balance="nodes").quality
+    assert exceeded is not None and exceeded.balance_of("edges").ratio > 1.11
+    asked = []
+
+    def run(call: choose.Call, *args: Any) -> np.ndarray:
+        asked.append(call.library)
+        return run_library(call, *args)
+
+    monkeypatch.setattr(library_call, "run_library", run)
+    monkeypatch.setattr(choose, "COARSE_ARCS", 20_000)
+    report = dgp.assign(tmp_path, 24, balance="nodes,edges", workers=1).quality
+    assert report is not None
+    assert all(balance.is_kept for balance in report.balances), report.balances
+    assert asked == ["kaminpar"]
 
 
 def test_only_with_much_effort_are_large_graphs_kept_in_memory() -> None:
