@@ -1,7 +1,8 @@
 """Rows that DGL's own `DistNodeDataLoader` fetches from other parts, counted on its clients, and what `report` says.
 
 A server and a client for every part, all on this machine, in the environment with DGL 2.1 of the tests. A tenth of the
-nodes of the largest type trains; graphs have reverse edges. Each case is appended to results/fetched_by_dgl.jsonl.
+nodes of the largest type trains, or a ``--share``; graphs have reverse edges. Each case is appended to
+results/fetched_by_dgl.jsonl.
 
     python benchmarks/fetched_by_dgl.py --graphs cora,web:1e7 --parts 2,4,8 --fanouts 10,10
 """
@@ -32,25 +33,26 @@ def main() -> None:
     parser.add_argument("--graphs", default="cora,musae_github,coauthor_physics,dblp_hetero,cnr2000,vcs_networkit")
     parser.add_argument("--parts", default="2,8")
     parser.add_argument("--fanouts", default="10,10")
+    parser.add_argument("--share", type=float, default=0.1, help="of nodes that are seeds")
     options = parser.parse_args()
     for name in options.graphs.split(","):
         with tempfile.TemporaryDirectory() as scratch:
-            graph, target = to_train_on(name, Path(scratch))
+            graph, target = to_train_on(name, options.share, Path(scratch))
             for parts in map(int, options.parts.split(",")):
                 counted = count(graph, target, parts, options.fanouts, Path(scratch) / str(parts))
-                row = {"graph": name, "parts": parts, "fanouts": options.fanouts, "share": 0.1, **counted}
+                row = {"graph": name, "parts": parts, "fanouts": options.fanouts, "share": options.share, **counted}
                 print(json.dumps(row), flush=True)
                 keep_lines("fetched_by_dgl", {"batch_size": BATCH}, row)
     rows = table()
     show(rows[0], rows[1:])
 
 
-def to_train_on(name: str, root: Path) -> tuple[dgp.Graph, str]:
+def to_train_on(name: str, share: float, root: Path) -> tuple[dgp.Graph, str]:
     """A graph with seeds of its largest type; servers of DGL start where all types have data."""
     graph = load_graph(name)
     target = max(graph.schema.node_types, key=lambda of: of.num_nodes)
     data = {of.name: {"x": np.zeros((of.num_nodes, 1), np.float32)} for of in graph.schema.node_types}
-    data[target.name]["train_mask"] = np.random.default_rng(0).random(target.num_nodes) < 0.1
+    data[target.name]["train_mask"] = np.random.default_rng(0).random(target.num_nodes) < share
     written = Graph(graph.schema, graph.edges, data).write(root / "graph", edge_format="numpy")
     return dgp.read_chunked(written).with_reverse_edges(), target.name
 
@@ -87,6 +89,7 @@ def table() -> list[list[str]]:
         "graph",
         "parts",
         "fan-outs",
+        "seeds",
         "METIS, as DGL calls it",
         "fewest cut edges",
         "`fetch`",
@@ -94,21 +97,15 @@ def table() -> list[list[str]]:
         "as `report` says",
     ]
     rows, ratios, said = [heads], [], []
-    for of in {(of["graph"], of["parts"], of["fanouts"]): of for of in kept}.values():
+    for of in {(of["graph"], of["parts"], of["fanouts"], of["share"]): of for of in kept}.values():
         counts = [of[way]["rows"] for way in WAYS]
         ratio, told = counts[2] / max(1, counts[1]), of["fetch"]["report"]
         ratios += [ratio] * (counts[1] >= MANY)
         said += [told / counts[2]] * (counts[2] >= MANY)
         figures = [*(f"{number:,}" for number in counts), f"{ratio:.2f}", f"{told:,}"]
-        rows.append([of["graph"], str(of["parts"]), of["fanouts"], *figures])
-    mean = ["", "", "", "", f"{geometric(ratios):.2f}", f"{geometric(said):.3f} of it"]
-    return [
-        *rows,
-        [
-            f"geometric mean, from {MANY:,} rows on",
-            *mean,
-        ][: len(heads)],
-    ]
+        rows.append([of["graph"], str(of["parts"]), of["fanouts"], f"{of['share']:.0%}", *figures])
+    mean = [f"geometric mean, from {MANY:,} rows on", *[""] * 6]
+    return [*rows, [*mean, f"{geometric(ratios):.2f}", f"{geometric(said):.3f} of it"]]
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ class Tried(NamedTuple):
     def most_work(self) -> float:
         """The limit of `busiest`, with room for chance, if the options have one."""
         tolerances = [item.tolerance for item in self.way.options.constraints if item.name == "work"]
-        return (1 + SAME) * (1 + min(tolerances, default=math.inf))
+        return (1 + CHANCE) * (1 + min(tolerances, default=math.inf))
 
 
 def even_out(graph: Graph, tried: Sequence[Tried], training: TrainingGraph, runner: Runner) -> list[Tried]:
@@ -70,16 +70,18 @@ def even_out(graph: Graph, tried: Sequence[Tried], training: TrainingGraph, runn
 
 
 def choose_tried(tried: Sequence[Tried]) -> tuple[Tried, str]:
-    """Choose the fewest rows, times what work exceeds its limit by, of parts with no more than the cut's.
+    """Choose the fewest rows of parts with work within its limit that fetch no more than the cut's.
 
-    The cut, which comes first, stays where it is as good.
+    If there are none, rows count times what work exceeds its limit by. The cut, which comes first, stays where it is
+    as good.
     """
     cut, most_work = tried[0], tried[-1].most_work
 
     def cost(one: Tried) -> float:
         return (one.num_fetched + 1) * max(1.0, one.busiest / most_work)
 
-    best = min((one for one in tried if one.num_fetched <= cut.most_fetched), key=cost)
+    no_more = (one for one in tried if one.num_fetched <= cut.most_fetched)
+    best = min(no_more, key=lambda one: (one.busiest > most_work, cost(one)))
     if cost(best) > (1 - SAME) * cost(cut):
         return cut, "edges are cut, because their weights in training would not save rows"
     saved = 1 - (best.num_fetched + 1) / (cut.num_fetched + 1)

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 BATCHES = 4
 """Batches that are sampled of each part, on average; if an epoch has fewer, of several epochs."""
-CHANCE, MOST_TIMES = 0.01, 16
-"""By how much chance may change what is told: as many times the batches are sampled as that takes, at most."""
+CHANCE, MORE_BATCHES = 0.01, 64
+"""By how much chance may change what is told, and the batches that are sampled where it would change it by more."""
 ALWAYS = 1 << 32  # of random numbers of 32 bits
 
 

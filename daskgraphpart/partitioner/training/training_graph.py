@@ -22,7 +22,7 @@ from daskgraphpart.partitioner.training.in_edges import InEdges, sort_in_edges
 from daskgraphpart.partitioner.training.predict_rows import (
     BATCHES,
     CHANCE,
-    MOST_TIMES,
+    MORE_BATCHES,
     DrawnSeeds,
     PredictedRows,
     draw_seeds,
@@ -88,13 +88,12 @@ class TrainingGraph:
 
     def predict_well(self, parts: Region, predicted: PredictedRows, directory: Path, runner: Runner) -> PredictedRows:
         """Predict it again, from more batches, where so few rows were sampled that chance counts."""
-        count = self.seeds.count
-        num_sampled = predicted.num_fetched * BATCHES * self.training.batch_size * self.num_parts / count
-        times = min(MOST_TIMES, math.ceil(1 / (CHANCE**2 * max(num_sampled, 1))))
-        if times == 1:
+        count, size = self.seeds.count, self.training.batch_size
+        num_epochs = BATCHES * size / max(size, count / self.num_parts)
+        if CHANCE**2 * num_epochs * predicted.num_fetched >= 1:
             return predicted
         make_directory(directory)
-        more = draw_seeds(self.seeds.marks, count, self.training, self.num_parts, directory, runner, times * BATCHES)
+        more = draw_seeds(self.seeds.marks, count, self.training, self.num_parts, directory, runner, MORE_BATCHES)
         return replace(self, drawn=more).predict(parts, runner)
 
     def weigh_sampled(self, parts: Region, rows: PredictedRows, runner: Runner) -> dict[str, WeightColumn]:

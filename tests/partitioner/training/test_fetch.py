@@ -106,7 +106,8 @@ def test_the_cut_is_kept_where_nothing_is_to_be_gained(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("found", "best"),
     [
-        ([(100, 1.0), (97, 1.0), (90, 1.07), (89, 1.2)], 2),  # fewest rows with work within its limit
+        ([(100, 1.0), (97, 1.0), (90, 1.06), (70, 1.2)], 2),  # fewest rows with work within its limit
+        ([(100, 1.06), (97, 1.05), (60, 1.07)], 1),  # a limit is kept, whatever it costs of what is saved
         ([(100, 1.06), (99, 1.0), (90, 1.2)], 0),  # the cut, if it is even and within 2 % of that
         ([(100, 1.3), (110, 1.06), (101, 1.2)], 2),  # even work is no reason for more rows
         ([(100, 1.3), (119, 1.05), (62, 1.1)], 2),  # as many rows less may cost some of it
@@ -137,8 +138,9 @@ def test_work_is_as_even_as_the_rows_of_the_default_allow(tmp_path: Path) -> Non
     assert fetch.busiest < cut.busiest - 0.05
 
 
-def test_few_rows_are_predicted_from_more_batches(cora: Path, tmp_path: Path) -> None:
-    options = AssignOptions(fanouts=[2, 2], batch_size=10)
+@pytest.mark.parametrize("batch_size", [10, 1000])  # of 74 seeds of a part
+def test_few_rows_are_predicted_from_more_batches(batch_size: int, cora: Path, tmp_path: Path) -> None:
+    options = AssignOptions(fanouts=[2, 2], batch_size=batch_size)
     with open_runner(Resources(1 << 26, "threads")) as runner:
         graph = dgp.read_chunked(cora)
         training = read_training_graph(graph, 4, options, tmp_path / "training", runner)
