@@ -10,10 +10,13 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from bad_input.judge import run
 from edge_lists import DEFAULT, chunk, edges_of
+from graphs import file_hashes
+from listeners import Listener
 
 import daskgraphpart as dgp
 from daskgraphpart.errors import InputFileError, OptionError
@@ -148,3 +151,38 @@ def test_a_pipe_is_given_once(tmp_path: Path) -> None:
     writer.start()
     np.testing.assert_array_equal(edges_of(chunk(tmp_path / "out", tmp_path / "pipe")), [[0, 1], [1, 0]])
     writer.join()
+
+
+@pytest.mark.parametrize("name", ["part-00001", "1.csv"])
+def test_text_of_no_bytes_beside_other_files_is_left_out_with_a_note(name: str, tmp_path: Path) -> None:
+    (tmp_path / "edges").mkdir()
+    listener = Listener()
+    for other, text in ((name, ""), ("0.csv", "a,b\n"), ("2.csv", "b,c\n")):
+        (tmp_path / "edges" / other).write_text(text)
+    out = chunk(tmp_path / "out", str(tmp_path / "edges"), header=False, progress=listener)
+    assert np.stack(edges_of(out)).tolist() == [[0, 1], [1, 2]]
+    assert f"{tmp_path}/edges: empty files left out: 1" in listener.lines
+
+
+def test_files_of_no_bytes_are_refused_alone_or_if_they_are_no_text(tmp_path: Path) -> None:
+    pd.DataFrame({"src": ["a"], "dst": ["b"]}).to_parquet(tmp_path / "0.parquet")
+    for name in ("1.parquet", "1.csv"):
+        (tmp_path / name).touch()
+    for given in ([tmp_path / "0.parquet", tmp_path / "1.parquet"], tmp_path / "1.csv"):
+        with pytest.raises(InputFileError, match="empty file: expected rows, found 0 bytes"):
+            dgp.scan_tables(given).collect(memory="64MB")
+
+
+@pytest.mark.parametrize("ids", [["b", "a", "c"], [1, 0, 2]])
+def test_types_of_columns_without_rows_say_nothing(ids: list[Any], tmp_path: Path) -> None:
+    frame = pd.DataFrame({"src": ids, "dst": ids[::-1], "name": ["x", "y", "x"]})
+    frame.to_parquet(tmp_path / "1.parquet")
+    for name in ("0.parquet", "2.parquet"):  # as pandas writes a frame of empty lists
+        pd.DataFrame({column: np.empty(0) for column in frame}).to_parquet(tmp_path / name)
+    hashes = []
+    for pattern in ("1.parquet", "*.parquet"):
+        out = tmp_path / pattern.replace("*", "all").replace(".", "-")
+        chunk(out, str(tmp_path / pattern), edge_features="name")
+        hashes.append({name: of for name, of in file_hashes(out).items() if name != "metadata.json"})
+    assert hashes[0] == hashes[1]
+    assert len(hashes[0]) > 1

@@ -51,7 +51,7 @@ def describe_tables(directory: Path, given: Tables, options: ReadOptions, change
     etypes = tuple(sorted(given.edges))
     ends = {end for etype in etypes for end in etype.split(":")[::2]}
     ntypes = sorted(ends | {*given.nodes, *given.num_nodes})
-    requests = _request_tables(TableOptions(directory, options, []), given, changes, ntypes)
+    requests = _request_tables(TableOptions(directory, options, [], notes), given, changes, ntypes)
     faults = requests.faults
     tables, old_ids, codes = list[Table](), dict[str, Location](), None
     for number, request in enumerate(requests.requests):

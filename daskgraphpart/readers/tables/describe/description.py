@@ -65,8 +65,8 @@ class Table:
         return [number for numbers in self.features.values() for number in numbers]
 
     def column(self, number: int) -> Column:
-        """A column as described by the first file that tells what it holds."""
-        columns = [file.columns[number] for file in self.files]
+        """A column as described by the first file with rows that tells what it holds, or else by any."""
+        columns = [file.columns[number] for file in sorted(self.files, key=lambda file: file.num_rows == 0)]
         return next((column for column in columns if column.kind != UNKNOWN), columns[0])
 
     def kind(self, number: int) -> str:
@@ -164,7 +164,7 @@ def open_file(file: TableFile, directory: Path, wanted: Sequence[str], num_ids: 
         opened = open_parquet_file(file, wanted, num_ids)
     else:
         opened = open_array_file(file, wanted, num_ids, directory)
-    for column in opened.columns[:num_ids]:
+    for column in opened.columns[:num_ids] if opened.num_rows else ():
         is_wrong = column.kind != INTEGERS and not column.is_text
         if is_wrong and (file.options.map_ids is False or (file.options.map_ids is None and not are_strings(column))):
             place, expected = f"column {column.name!r}", "integers from 0"
@@ -207,6 +207,7 @@ def kinds_of_ids(described: Description) -> dict[str, tuple[str, str]]:
         for ntype, path in described.old_ids.items():  # if no table tells more
             kinds[ntype] = (kind := read_map_header(path)[0]), f"{kind}, as in {path}"
         ids = [(end, file, i) for table in described.tables for file in table.files for i, end in enumerate(table.ends)]
+        ids.sort(key=lambda of: of[1].num_rows == 0)  # pandas writes float64 for columns without rows
         for ntype, file, i in reversed(ids):  # the first one counts
             column = file.columns[i]
             if column.kind != UNKNOWN:  # text without rows

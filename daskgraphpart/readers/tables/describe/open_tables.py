@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -31,6 +32,8 @@ from daskgraphpart.source import Source
 if TYPE_CHECKING:
     from daskgraphpart.graph.transforms.changes import GraphChanges
     from daskgraphpart.readers.tables.read_options import ReadOptions
+
+TEXT_SUFFIXES = ("", ".csv", ".tsv", ".txt")  # without a byte, these hold no row; others are cut off
 
 
 def open_table(directory: Path, number: int, request: TableRequest, notes: list[str]) -> Table:
@@ -138,11 +141,12 @@ class TableRequest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableOptions:
-    """What is wanted so far: tables, rows that need no reading, and faults; `directory` is for copies."""
+    """What is wanted so far: tables, rows that need no reading, faults and notes; `directory` is for copies."""
 
     directory: Path
     options: ReadOptions
     faults: list[GraphPartError]
+    notes: list[str]
     requests: list[TableRequest] = field(default_factory=list)
     rows: dict[str, dict[str, Source]] = field(default_factory=dict)
     seen: list[TableFile] = field(default_factory=list)
@@ -181,6 +185,11 @@ class TableOptions:
         files = find_files(paths, place, self.options, columns)
         self.seen.extend(files)
         refuse_pipes_twice(self.seen)
+        there = tuple(file for file in files if not _is_empty_text(file))
+        if 0 < len(there) < len(files):  # Hadoop and Spark write them for partitions without rows
+            note = f"{os.path.dirname(files[0].path)}: empty files left out: {len(files) - len(there):,}"
+            self.notes.extend([note] if note not in self.notes else ())
+            files = there
         return files
 
     def _add_column(self, of_type: str, name: str, files: tuple[TableFile, ...], place: str) -> None:
@@ -243,6 +252,11 @@ def _rows_of(name: str, files: tuple[TableFile, ...], place: str, directory: Pat
         if all(array is not None and array.shape[1:] == arrays[0].shape[1:] for array in arrays):
             return JoinedRows(tuple(map(array_rows, arrays)))
     return None
+
+
+def _is_empty_text(file: TableFile) -> bool:
+    is_text = not file.dtype and Path(file.path).suffix.lower() in TEXT_SUFFIXES
+    return is_text and os.path.isfile(file.path) and not os.path.getsize(file.path)
 
 
 def _are_same(files: tuple[TableFile, ...], others: tuple[TableFile, ...]) -> bool:
