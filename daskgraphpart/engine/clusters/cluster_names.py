@@ -11,8 +11,7 @@ from typing import Any
 from daskgraphpart.errors import MissingPackageError, OptionError
 from daskgraphpart.extras import how_to_install
 
-CLOSED = ("closing", "closed", "failed")
-"""States of a client, or of a cluster, that does not come back."""
+CLOSED = ("closing", "closed", "failed")  # states of a client, or of a cluster, that does not come back
 
 
 def resolve_elsewhere(cluster: Any, others: str) -> Any:

@@ -71,8 +71,7 @@ class ClusterScheduler:
         """Threads by the address of their worker; a client that lost its scheduler has none to ask."""
         if self._client.status == "closed":
             raise CommClosedError(CONNECTION_LOST)
-        threads: dict[str, int] = self._client.nthreads()
-        return threads
+        return dict(self._client.nthreads())
 
     @asking_scheduler()
     def check_shared(self, directories: Sequence[tuple[str, Path, str]], store: WorkspaceStore) -> None:
