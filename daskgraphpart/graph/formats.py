@@ -110,11 +110,12 @@ def check_ends(
     is_bad = np.stack([(ids < 0) | (ids >= count) for ids, count, _ in ends], axis=1)
     row, end = divmod(int(is_bad.argmax()), 2)
     ids, count, ntype = ends[end]
+    known_by = "num_nodes_per_type in metadata.json" if file else "the number of nodes, or rows of their features"
     raise error(
         f"ID of a {ntype!r} node out of range, in edges of type {edge_type.name!r}",
         file=file,
         place=f"row {first_row + row:,}",
         expected=f"an ID in [0, {count:,})" if count else "no edges, because this type has no nodes",
         found=f"{int(ids[row]):,}",
-        hint="check num_nodes_per_type in metadata.json; IDs are type-wise and begin at 0",
+        hint=f"check {known_by}; IDs are type-wise and begin at 0",
     )

@@ -82,7 +82,7 @@ def _check_claim(out: Path, inputs: Iterable[str], overwrite: bool) -> None:
     names = [name for name in list_directory(out) if name != LOCK_NAME]
     ours = METADATA_FILE in names or not set(names) - set(DIRECTORIES)
     if names and not (overwrite and ours):
-        hint = "add --overwrite to replace a chunked graph there, or choose another directory"
+        hint = f"{'' if overwrite else 'add --overwrite to replace a chunked graph there, or '}choose another directory"
         raise OutputExistsError(
             "the output directory is not empty", file=shown_name(out), found=", ".join(names[:5]), hint=hint
         )

@@ -210,7 +210,7 @@ class AssignOptions:
             raise OptionError(
                 f"--num-parts {total:,} is more than the graph's {format_number(schema.num_nodes, 'node')}",
                 option="num_parts",
-                hint=f"use at most {schema.num_nodes:,}",
+                hint=f"use at most {schema.num_nodes:,}" if schema.num_nodes else "check the input: it has no nodes",
             )
 
     @property

@@ -10,8 +10,9 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+import daskgraphpart as dgp
 from daskgraphpart import EdgeType, read_chunked
-from daskgraphpart.errors import InputFileError, InputFileNotFoundError, MetadataError
+from daskgraphpart.errors import GraphPartError, InputFileError, InputFileNotFoundError, MetadataError
 from daskgraphpart.graph.formats import InputFile, check_ends, feature_files
 from daskgraphpart.graph.metadata import Files, read_metadata
 from daskgraphpart.graph.output import write_file
@@ -184,3 +185,14 @@ def test_asking_whether_a_name_is_there_builds_nothing() -> None:
     lazy = LazyMapping("edge type", ("n:e:n",), refuse)
     assert "n:e:n" in lazy
     assert "a:b:c" not in lazy
+
+
+@pytest.mark.parametrize(
+    ("num_edges", "num_rows", "advice"),
+    [(3, 2, "Check the number of nodes, or rows of their features"), (0, 0, "Check the input: it has no nodes")],
+)
+def test_advice_on_graphs_in_memory_can_be_followed(num_edges: int, num_rows: int, advice: str, tmp_path: Path) -> None:
+    ends = np.arange(num_edges)
+    graph = dgp.from_edges((ends, ends), node_data={"_N": {"x": np.zeros(num_rows)}})
+    with pytest.raises(GraphPartError, match=advice):
+        dgp.partition(graph, tmp_path / "out", 2, method="metis", progress=False)

@@ -383,8 +383,9 @@ def test_the_output_must_be_empty_or_a_graph_to_replace(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.tex").touch()
     for overwrite in (False, True):
-        with pytest.raises(OutputExistsError, match=r"not empty: thesis\.tex"):
+        with pytest.raises(OutputExistsError, match=r"not empty: thesis\.tex") as caught:
             chunk(tmp_path / "other", tmp_path / "e.csv", overwrite=overwrite)
+        assert ("overwrite" in str(caught.value)) != overwrite
     with pytest.raises(OutputExistsError, match="not a directory"):
         chunk(tmp_path / "e.csv", tmp_path / "e.csv")
     out = chunk(tmp_path / "out", tmp_path / "e.csv")
