@@ -29,12 +29,12 @@ from daskgraphpart.storage.region import Region
 from daskgraphpart.units import format_number, format_size
 
 if TYPE_CHECKING:
-    from daskgraphpart.partitioned.part import Part
     from daskgraphpart.partitioned.pyg.sampled_source import LoaderOptions, SampledSource
+    from daskgraphpart.partitioned.stored_part import StoredPart
 
 
 def choose_hot_rows(
-    part: Part, num_neighbors: Any, input_nodes: Any, size: Any, epochs: Any, options: LoaderOptions, memory: int
+    part: StoredPart, num_neighbors: Any, input_nodes: Any, size: Any, epochs: Any, options: LoaderOptions, memory: int
 ) -> HotRows:
     """Count and read what `pyg_methods.hot_rows` describes."""
     graph, book, part_id = part.whole, part.book, part.part_id
@@ -69,7 +69,7 @@ def choose_hot_rows(
     return HotRows(part_id, ids, counts / epochs, by_type, source.files)
 
 
-def _check_fits(budget: Budget, part: Part, row_nbytes: np.ndarray, memory: int) -> None:
+def _check_fits(budget: Budget, part: StoredPart, row_nbytes: np.ndarray, memory: int) -> None:
     """Refuse rows that may need more than the memory."""
     counts = part.book.node_counts
     foreign = np.where(budget.weights > 0, counts.sum(axis=0) - counts[part.part_id], 0)
@@ -87,7 +87,7 @@ def _check_fits(budget: Budget, part: Part, row_nbytes: np.ndarray, memory: int)
         )
 
 
-def _seeds_of(part: Part, source: SampledSource, given: Any) -> Seeds:
+def _seeds_of(part: StoredPart, source: SampledSource, given: Any) -> Seeds:
     """Seeds of a part by new homogeneous ID: as given, or else its training nodes, or without masks all its nodes."""
     graph, book, part_id = part.whole, part.book, part.part_id
     if given is not None:
@@ -103,7 +103,7 @@ IDS, FETCHES = DataSpec("hot_nids", np.dtype(np.int64), ()), DataSpec("hot_fetch
 COLUMNS = {IDS.name: "new_id", FETCHES.name: "fetches"}
 
 
-def read_hot_rows(part: Part, options: LoaderOptions) -> HotRows:
+def read_hot_rows(part: StoredPart, options: LoaderOptions) -> HotRows:
     """Read what `pyg_methods.hot_rows` describes."""
     book, read = part.book, find_hot_rows(part)
     if read is None:
@@ -135,7 +135,7 @@ class ReadHot(Protocol):
         """Read an array of a node type: all its rows, or some."""
 
 
-def find_hot_rows(part: Part) -> ReadHot | None:
+def find_hot_rows(part: StoredPart) -> ReadHot | None:
     """Return what reads the hot rows beside this part; None if no layout has any."""
     root, number, num_parts = part.whole.config.parent, part.part_id, part.book.num_parts
     described = root / description_of("ranks")

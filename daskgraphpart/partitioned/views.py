@@ -13,7 +13,7 @@ from daskgraphpart.partitioned.stored_rows import StoredRows
 from daskgraphpart.public import Public
 
 if TYPE_CHECKING:
-    from daskgraphpart.partitioned.part import Part
+    from daskgraphpart.partitioned.stored_part import StoredPart
     from daskgraphpart.storage.region import Region
 
 
@@ -24,7 +24,7 @@ class TypeView(Public):
     __all__ = ("data", "frame", "name", "original_ids")
 
     name: str  # node type or canonical edge type
-    parts: Sequence[Part]  # all parts
+    parts: Sequence[StoredPart]  # all parts
     kind: ClassVar[str]  # node or edge
 
     def __len__(self) -> int:

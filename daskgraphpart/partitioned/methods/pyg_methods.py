@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.extras import pyg_module
 from daskgraphpart.partitioned.pyg.sampled_source import LoaderOptions
+from daskgraphpart.partitioned.stored_part import StoredPart
 
 if TYPE_CHECKING:
     from daskgraphpart.partitioned.hot_rows import HotRows
-    from daskgraphpart.partitioned.part import Part
-    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
     from daskgraphpart.partitioned.pyg.loader import Loader
+    from daskgraphpart.partitioned.stored_partitions import StoredPartitions
 
 
 def neighbor_loader(
-    partitions: PartitionedGraph | Part,
+    partitions: StoredPartitions | StoredPart,
     num_neighbors: Sequence[int] | Mapping[Any, Sequence[int]],
     input_nodes: Any = None,
     *,
@@ -116,7 +116,7 @@ def neighbor_loader(
 
 
 def link_neighbor_loader(
-    partitions: PartitionedGraph | Part,
+    partitions: StoredPartitions | StoredPart,
     num_neighbors: Sequence[int] | Mapping[Any, Sequence[int]],
     edge_label_index: Any = None,
     edge_label: Any = None,
@@ -190,13 +190,12 @@ def link_neighbor_loader(
     return load_links(*_sampled(partitions), num_neighbors, links, options)
 
 
-def _sampled(partitions: PartitionedGraph | Part) -> tuple[PartitionedGraph, int | None]:
+def _sampled(partitions: StoredPartitions | StoredPart) -> tuple[StoredPartitions, int | None]:
     """Partitions, and the part to sample, or None for all."""
-    part: Any = partitions
-    return (part.whole, part.part_id) if hasattr(part, "part_id") else (part, None)
+    return (partitions.whole, partitions.part_id) if isinstance(partitions, StoredPart) else (partitions, None)
 
 
-def to_pyg(part: Part) -> Any:
+def to_pyg(part: StoredPart) -> Any:
     """Read the part as PyG's `Data`, or `HeteroData` if there are several types, with its halo nodes.
 
     Nodes and edges that the part owns come first (`inner_mask`, `inner_edge_mask`), then the halo nodes, with their
@@ -241,7 +240,7 @@ def to_pyg(part: Part) -> Any:
     return part_data(part)
 
 
-def to_pyg_stores(partitions: PartitionedGraph) -> tuple[Any, Any]:
+def to_pyg_stores(partitions: StoredPartitions) -> tuple[Any, Any]:
     """Return a `FeatureStore` and a `GraphStore` for PyG's loaders, indexed by new type-wise ID.
 
     Features are read from the files of the parts on demand, so they can be larger than memory. Edges are held in
@@ -270,7 +269,7 @@ def to_pyg_stores(partitions: PartitionedGraph) -> tuple[Any, Any]:
 
 
 def hot_rows(
-    part: Part,
+    part: StoredPart,
     num_neighbors: Sequence[int] | Mapping[Any, Sequence[int]] | None = None,
     input_nodes: Any = None,
     *,

@@ -10,6 +10,7 @@ import numpy as np
 
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import OptionError
+from daskgraphpart.partitioned.stored_part import StoredPart
 from daskgraphpart.storage.paths import AnyPath, require_local
 
 if TYPE_CHECKING:
@@ -17,13 +18,12 @@ if TYPE_CHECKING:
     from distributed.deploy import Cluster
 
     from daskgraphpart.engine.progress import Progress
-    from daskgraphpart.partitioned.part import Part
-    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
+    from daskgraphpart.partitioned.stored_partitions import StoredPartitions
     from daskgraphpart.partitioned.views import TypeView
 
 
 def to_original(
-    partitions: PartitionedGraph,
+    partitions: StoredPartitions,
     kind: str | tuple[str, str, str],
     rows: Any,
     out: str | os.PathLike[str] | None = None,
@@ -117,7 +117,7 @@ def to_original(
 
 
 def from_original(
-    partitions: PartitionedGraph,
+    partitions: StoredPartitions,
     kind: str | tuple[str, str, str],
     rows: Any,
     out: str | os.PathLike[str] | None = None,
@@ -158,7 +158,7 @@ def from_original(
 
 
 def _reorder(
-    partitions: PartitionedGraph,
+    partitions: StoredPartitions,
     kind: str | tuple[str, str, str],
     rows: Any,
     out: AnyPath | None,
@@ -170,12 +170,12 @@ def _reorder(
     return reorder(rows, _view(partitions, kind).original_ids, out, **how)
 
 
-def _view(partitions: PartitionedGraph, kind: str | tuple[str, str, str]) -> TypeView:
+def _view(partitions: StoredPartitions, kind: str | tuple[str, str, str]) -> TypeView:
     return partitions.nodes[kind] if kind in partitions.ntypes else partitions.edges[kind]  # type: ignore[index]
 
 
 def own_ids(
-    partitions: PartitionedGraph | Part, ntype: str, new_ids: Any, *, id_map: str | os.PathLike[str] | None = None
+    partitions: StoredPartitions | StoredPart, ntype: str, new_ids: Any, *, id_map: str | os.PathLike[str] | None = None
 ) -> Any:
     """Return your own IDs of nodes, such as those of a batch: the IDs in the tables that were partitioned.
 
@@ -212,7 +212,7 @@ def own_ids(
 
 
 def ids_of(
-    partitions: PartitionedGraph | Part, ntype: str, own_ids: Any, *, id_map: str | os.PathLike[str] | None = None
+    partitions: StoredPartitions | StoredPart, ntype: str, own_ids: Any, *, id_map: str | os.PathLike[str] | None = None
 ) -> Any:
     """Return the new IDs of nodes by your own ones, such as seeds for a loader. Reads the ID map once.
 
@@ -247,12 +247,15 @@ def ids_of(
     return new_ids_of(_whole(partitions), ntype, own_ids, id_map)
 
 
-def _whole(partitions: PartitionedGraph | Part) -> PartitionedGraph:
-    return partitions.whole if hasattr(partitions, "whole") else partitions
+def _whole(partitions: StoredPartitions | StoredPart) -> StoredPartitions:
+    if isinstance(partitions, StoredPart):
+        whole: StoredPartitions = partitions.whole
+        return whole
+    return partitions
 
 
 def owned_to_original(
-    part: Part, kind: str | tuple[str, str, str], rows: Any, *, id_map: str | os.PathLike[str] | None = None
+    part: StoredPart, kind: str | tuple[str, str, str], rows: Any, *, id_map: str | os.PathLike[str] | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Sort results for own nodes or edges of a type into input order.
 

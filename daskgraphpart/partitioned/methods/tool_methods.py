@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.graph.graph_like import GraphLike
-    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
+    from daskgraphpart.partitioned.stored_partitions import PartitionsT, StoredPartitions
     from daskgraphpart.tools.report.report import Report
     from daskgraphpart.tools.verification.findings import VerifyReport
 
 
 def add_node_data(
-    partitions: PartitionedGraph,
+    partitions: PartitionsT,
     node_data: Mapping[str, Mapping[str, Any]],
     *,
     masks: Mapping[str, Mapping[str, Any]] | None = None,
@@ -30,7 +30,7 @@ def add_node_data(
     workers: int | None = None,
     workspace: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
-) -> PartitionedGraph:
+) -> PartitionsT:
     """Add features of nodes to the files of the partitions, in all layouts that are there.
 
     The files are those that partitioning with the features would have made. They appear when all are complete; a
@@ -75,7 +75,7 @@ def add_node_data(
 
 
 def add_edge_data(
-    partitions: PartitionedGraph,
+    partitions: PartitionsT,
     edge_data: Mapping[str, Mapping[str, Any]],
     *,
     memory: str | int | None = None,
@@ -83,7 +83,7 @@ def add_edge_data(
     workers: int | None = None,
     workspace: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
-) -> PartitionedGraph:
+) -> PartitionsT:
     """Add features of edges to the files of the partitions, in all layouts that are there.
 
     As `add_node_data`.
@@ -121,15 +121,15 @@ def add_edge_data(
 
 
 def _add(
-    partitions: PartitionedGraph, tables: Mapping[str, Any], resources: Resources, progress: Progress | None
-) -> PartitionedGraph:
+    partitions: PartitionsT, tables: Mapping[str, Any], resources: Resources, progress: Progress | None
+) -> PartitionsT:
     from daskgraphpart.tools.add.add_features import add_features  # imports DuckDB
 
     return add_features(partitions, tables, resources, progress=progress)
 
 
 def report(
-    partitions: PartitionedGraph,
+    partitions: StoredPartitions,
     labels: Iterable[str] | None = None,
     *,
     fanouts: Any = None,
@@ -188,7 +188,7 @@ def report(
 
 
 def verify(
-    partitions: PartitionedGraph,
+    partitions: StoredPartitions,
     graph: GraphLike | None = None,
     *,
     sample: float = 1.0,

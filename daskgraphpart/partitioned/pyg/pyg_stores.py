@@ -19,13 +19,13 @@ from daskgraphpart.ids.ranges import to_tensor
 from daskgraphpart.schema import canonical_tuple
 
 if TYPE_CHECKING:
-    from daskgraphpart.partitioned.part import Part
+    from daskgraphpart.partitioned.stored_part import StoredPart
     from daskgraphpart.partitioned.views import EdgeView, TypeView
 
 OWN_NAMES = ("edge_index", "n_id", "e_id", "inner_mask", "inner_edge_mask", "num_nodes")
 
 
-def part_data(part: Part) -> Any:
+def part_data(part: StoredPart) -> Any:
     """Read one part; the whole graph supplies the features of halo nodes."""
     nodes, edges = part.whole.nodes, part.whole.edges
     (node_types, new_nids), (edge_types, new_eids) = _per_type(part, "node"), _per_type(part, "edge")
@@ -62,7 +62,7 @@ def edge_index(edges: EdgeView) -> tuple[Any, Any]:
     return torch.from_numpy(ends[0]), torch.from_numpy(ends[1])
 
 
-def _per_type(part: Part, kind: str) -> tuple[np.ndarray, np.ndarray]:
+def _per_type(part: StoredPart, kind: str) -> tuple[np.ndarray, np.ndarray]:
     """Types and new type-wise IDs of all local nodes or edges."""
     rows = part.rows(kind)
     types, ids = rows.ids.per_type(rows.arrays["_ID"].read())
@@ -85,7 +85,7 @@ def _features(view: TypeView, ids: np.ndarray, owned: int) -> Iterator[tuple[str
         yield name, to_tensor(np.concatenate([rows[first : first + owned], rows[ids[owned:]]]))
 
 
-def _set(part: Part, store: Any, name: str, rows: Any) -> None:
+def _set(part: StoredPart, store: Any, name: str, rows: Any) -> None:
     if name in OWN_NAMES or name in store:
         raise LayoutError(
             "the name of this feature is taken",

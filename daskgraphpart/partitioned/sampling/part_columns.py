@@ -24,7 +24,7 @@ from daskgraphpart.storage.region import Region, create_npy
 if TYPE_CHECKING:
     from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.layouts.dgl_graph import Edges, GraphFile
-    from daskgraphpart.partitioned.part import Part
+    from daskgraphpart.partitioned.stored_part import StoredPart
 
 MAX_SORTED_NBYTES = 1 << 30
 """Bytes of sorted edges that are held; of more edges the file is read several times."""
@@ -84,7 +84,7 @@ class PartColumns:
 
 
 def open_columns(
-    parts: Iterable[Part], *, is_sorted: bool, workspace: str | os.PathLike[str] | None
+    parts: Iterable[StoredPart], *, is_sorted: bool, workspace: str | os.PathLike[str] | None
 ) -> dict[int, PartColumns]:
     """Open the in-edges of parts, by number; sorts the edges of parts without usable CSC."""
     columns, num_sorted = {}, 0

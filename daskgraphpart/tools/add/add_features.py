@@ -50,7 +50,7 @@ from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes, Layout, ra
 from daskgraphpart.layouts.manifest import ADDED, data_of
 from daskgraphpart.layouts.manifest_reader import Manifest, find_manifest, read_manifest
 from daskgraphpart.partitioned.choose_hot_rows import find_hot_rows
-from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph, open_partitions
+from daskgraphpart.partitioned.stored_partitions import PartitionsT, StoredPartitions, open_stored, recorded_quality
 from daskgraphpart.partitioner.assignment import Owners, owner_dtype
 from daskgraphpart.partitioner.extend.old_owners import place_owners
 from daskgraphpart.readers.objects.open_object import complete_graph
@@ -73,9 +73,7 @@ if TYPE_CHECKING:
     from daskgraphpart.source import Source
 
 
-def add_features(
-    parts: PartitionedGraph, tables: Mapping[str, Any], resources: Resources, **how: Any
-) -> PartitionedGraph:
+def add_features(parts: PartitionsT, tables: Mapping[str, Any], resources: Resources, **how: Any) -> PartitionsT:
     """Add what `tables` describe, by keywords of `scan_tables`: features of nodes, or `edge_data`.
 
     `how` are other `JobOptions`.
@@ -83,7 +81,7 @@ def add_features(
     run = JobOptions(resources, **how)
     given = parts.config
     if given.parent.name == DIST_GRAPH:  # GraphStorm's config, below that of the partitions
-        parts = open_partitions(given.parent.parent, confined=parts.is_confined)
+        parts = open_stored(type(parts), given.parent.parent, confined=parts.is_confined)
     manifest = _manifest_of(parts)
     with ExitStack() as stack:
         stack.callback(change_partitions.clean_workspace, parts.config.parent, resources)
@@ -97,15 +95,15 @@ def add_features(
         work, runner = stack.enter_context(open_job(output, scan, identity, run))
         graph = scan.stage(Path(work.root) / "tables", runner)
         _add(parts, manifest, graph, str(output.path), work, runner, destination)
-    return open_partitions(given, confined=parts.is_confined)
+    return open_stored(type(parts), given, confined=parts.is_confined)
 
 
-def _manifest_of(parts: PartitionedGraph) -> Manifest:
+def _manifest_of(parts: StoredPartitions) -> Manifest:
     """Return the manifest; refuse partitions whose files are not all known, or cannot be written."""
     path = find_manifest(parts.config.parent, parts.name)
     manifest = None if path is None else read_manifest(path)
     why = ""
-    if manifest is None or manifest.files is None:
+    if manifest is None or manifest.files is None or recorded_quality(parts) is None:
         why = "there is no manifest of daskgraphpart beside their config: give the directory that you partitioned to"
     elif manifest.content.get("reshuffle") is False:
         why = "they keep their IDs: partition again, with the features"
@@ -117,7 +115,7 @@ def _manifest_of(parts: PartitionedGraph) -> Manifest:
     return manifest
 
 
-def _scan_of(parts: PartitionedGraph, tables: Mapping[str, Any], run: JobOptions) -> Scan:
+def _scan_of(parts: StoredPartitions, tables: Mapping[str, Any], run: JobOptions) -> Scan:
     """Describe the tables, with the nodes in their original order: by the recorded ID maps, or else by their number."""
     if tables.get("edge_data"):
         return _scan_of_edges(parts, tables, run)
@@ -139,7 +137,7 @@ def _scan_of(parts: PartitionedGraph, tables: Mapping[str, Any], run: JobOptions
     return described_tables({**how, "map_ids": True, "ids_from": str(earlier)})
 
 
-def _scan_of_edges(parts: PartitionedGraph, tables: Mapping[str, Any], run: JobOptions) -> Scan:
+def _scan_of_edges(parts: StoredPartitions, tables: Mapping[str, Any], run: JobOptions) -> Scan:
     """Describe features of edges, which have no IDs: rows are in the order of the input."""
     if any(tables.get(name) for name in ("node_data", "masks", "split")):
         what, hint = "features of nodes and of edges are added one after the other", "give one of them"
@@ -153,14 +151,14 @@ def _scan_of_edges(parts: PartitionedGraph, tables: Mapping[str, Any], run: JobO
     return GraphScan(complete_graph(known, run.resources, name=parts.name, edge_data=tables["edge_data"]))
 
 
-def _id_maps(parts: PartitionedGraph) -> dict[str, Location]:
+def _id_maps(parts: StoredPartitions) -> dict[str, Location]:
     """Return the recorded maps of the user's own IDs by node type, if there are any."""
     recorded = recorded_maps(parts.config, parts.name, confined=parts.is_confined)
     return {} if recorded is None else {ntype: join_path(recorded[0], f"{ntype}.parquet") for ntype in parts.ntypes}
 
 
 def _add(
-    parts: PartitionedGraph,
+    parts: StoredPartitions,
     manifest: Manifest,
     graph: Graph,
     out: str,
@@ -213,7 +211,7 @@ def _add(
 
 
 def _move(
-    job: Job, parts: PartitionedGraph, sizes: GraphSizes, arrays: Collection[str], kind: str
+    job: Job, parts: StoredPartitions, sizes: GraphSizes, arrays: Collection[str], kind: str
 ) -> tuple[GraphSizes, Places]:
     """Lay out the files that gain arrays, and fill them; also return the sizes, with new lists of marked nodes."""
     owners = job.assignment.files
@@ -234,7 +232,7 @@ def _move(
     return sizes, places
 
 
-def _sizes(parts: PartitionedGraph, content: Mapping[str, Any], changed: Mapping[str, Any]) -> GraphSizes:
+def _sizes(parts: StoredPartitions, content: Mapping[str, Any], changed: Mapping[str, Any]) -> GraphSizes:
     """Sizes of all parts, with features as the manifest has them or as `changed`, by kind and type.
 
     Those of graphs, which stay as they are, are not needed.
@@ -255,7 +253,7 @@ def _sizes(parts: PartitionedGraph, content: Mapping[str, Any], changed: Mapping
 
 
 def _described(
-    parts: PartitionedGraph,
+    parts: StoredPartitions,
     out: Path,
     content: Mapping[str, Any],
     sizes: GraphSizes,
@@ -263,11 +261,13 @@ def _described(
     new: list[str],
 ) -> DispatchedGraph:
     """What layouts learn: what the manifest says, with the new features."""
+    quality = recorded_quality(parts)
+    assert quality is not None  # `_manifest_of` refuses others
     return DispatchedGraph(
         out=out,
         sizes=sizes,
         book=parts.book,
-        quality=parts.quality,
+        quality=quality,
         method=content["method"],
         num_hops=content["num_hops"],
         out_edges=content["out_edges"],
@@ -292,7 +292,7 @@ class CopyUnit:
 
 
 def _copy_pass(
-    job: Job, parts: PartitionedGraph, targets: Mapping[str, tuple[Target, ...]], ends: Mapping[str, str]
+    job: Job, parts: StoredPartitions, targets: Mapping[str, tuple[Target, ...]], ends: Mapping[str, str]
 ) -> Pass[CopyUnit, None, None]:
     """Plan the pass over all arrays that new files take from old ones."""
     units = []

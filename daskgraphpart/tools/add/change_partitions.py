@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.layouts.layout import DispatchedGraph, Layout
-    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
+    from daskgraphpart.partitioned.stored_partitions import StoredPartitions
 
 
-def maps_here(parts: PartitionedGraph, resources: Resources) -> tuple[Location, Location]:
+def maps_here(parts: StoredPartitions, resources: Resources) -> tuple[Location, Location]:
     """Return what `ids_from` takes, and the directory of ID maps; for partitions in a store, copies in the workspace.
 
     They stay until the run has ended, because files with other times would be other input.

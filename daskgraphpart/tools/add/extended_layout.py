@@ -17,7 +17,7 @@ from daskgraphpart.registry import plugin_names
 from daskgraphpart.storage.files import is_file
 
 if TYPE_CHECKING:
-    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
+    from daskgraphpart.partitioned.stored_partitions import StoredPartitions
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.checksums import FileChecksum
 
@@ -69,7 +69,7 @@ class ExtendedLayout(Layout):
 
 
 def extended_layouts(
-    parts: PartitionedGraph, manifest: Manifest, sizes: GraphSizes, arrays: Collection[str]
+    parts: StoredPartitions, manifest: Manifest, sizes: GraphSizes, arrays: Collection[str]
 ) -> tuple[ExtendedLayout, ...]:
     """Return the layouts that partitions have, DGL's first; refuse those written with options that are not known."""
     out, first = parts.config.parent, parts.content.parts[0]

@@ -15,13 +15,13 @@ from daskgraphpart.storage.paths import AnyPath, Location, resolve_path
 from daskgraphpart.tools.reorder.row_files import find_id_map, recorded_maps
 
 if TYPE_CHECKING:
-    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
+    from daskgraphpart.partitioned.stored_partitions import StoredPartitions
 
 ROWS_AT_ONCE = 1 << 20
 MOST_SHOWN = 3
 
 
-def own_ids_of(partitions: PartitionedGraph, ntype: str, new_ids: Any, id_map: AnyPath | None = None) -> Any:
+def own_ids_of(partitions: StoredPartitions, ntype: str, new_ids: Any, id_map: AnyPath | None = None) -> Any:
     """Return the users' own IDs of nodes, in the shape of their new type-wise IDs; lazily of dask's collections."""
     if hasattr(new_ids, "dask"):
         return _lazily(own_ids_of, partitions, ntype, new_ids, id_map)
@@ -31,7 +31,7 @@ def own_ids_of(partitions: PartitionedGraph, ntype: str, new_ids: Any, id_map: A
 
 
 def own_of_originals(
-    partitions: PartitionedGraph, ntype: str, originals: np.ndarray, id_map: AnyPath | None = None
+    partitions: StoredPartitions, ntype: str, originals: np.ndarray, id_map: AnyPath | None = None
 ) -> np.ndarray:
     """Return the users' own IDs by original IDs; without a map, these."""
     path = _map_of(partitions, ntype, id_map)
@@ -39,7 +39,7 @@ def own_of_originals(
 
 
 def _lazily(
-    look_up: Callable[..., np.ndarray], partitions: PartitionedGraph, ntype: str, ids: Any, id_map: AnyPath | None
+    look_up: Callable[..., np.ndarray], partitions: StoredPartitions, ntype: str, ids: Any, id_map: AnyPath | None
 ) -> Any:
     """Look up the IDs of a dask array, or of a series of a dask frame."""
     import pandas as pd
@@ -56,7 +56,7 @@ def _lazily(
     return ids.map_partitions(of_partition, meta=pd.Series([], dtype=dtype, name=ids.name))
 
 
-def new_ids_of(partitions: PartitionedGraph, ntype: str, own_ids: Any, id_map: AnyPath | None = None) -> Any:
+def new_ids_of(partitions: StoredPartitions, ntype: str, own_ids: Any, id_map: AnyPath | None = None) -> Any:
     """Return the new type-wise IDs of nodes, int64, in the shape of the users' own IDs; lazily of collections."""
     if hasattr(own_ids, "dask"):
         return _lazily(new_ids_of, partitions, ntype, own_ids, id_map)
@@ -79,7 +79,7 @@ def new_ids_of(partitions: PartitionedGraph, ntype: str, own_ids: Any, id_map: A
     return new.reshape(wanted.shape)
 
 
-def _originals(partitions: PartitionedGraph, ntype: str, own_ids: np.ndarray, path: Location | None) -> np.ndarray:
+def _originals(partitions: StoredPartitions, ntype: str, own_ids: np.ndarray, path: Location | None) -> np.ndarray:
     """Return original IDs, int64, -1 for own IDs that no node has."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -107,7 +107,7 @@ def _originals(partitions: PartitionedGraph, ntype: str, own_ids: np.ndarray, pa
     return originals
 
 
-def _map_of(partitions: PartitionedGraph, ntype: str, given: AnyPath | None) -> Location | None:
+def _map_of(partitions: StoredPartitions, ntype: str, given: AnyPath | None) -> Location | None:
     """Return a given map or the recorded one, which is compared with its checksum once per opening."""
     if given is not None:
         return find_id_map(given, ntype, partitions.config, partitions.name, confined=partitions.is_confined)
@@ -119,7 +119,7 @@ def _located(config: Location, name: str, ntype: str, confined: bool, _: Any) ->
     return find_id_map(None, ntype, config, name, confined=confined)
 
 
-def places_of_text(partitions: PartitionedGraph, id_map: AnyPath | None) -> Iterator[Location]:
+def places_of_text(partitions: StoredPartitions, id_map: AnyPath | None) -> Iterator[Location]:
     """Directories that may have the text of codes: the partitions, and the graph that was partitioned."""
     parent = partitions.config.parent
     yield parent

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.layouts.dgl_config import PartitionConfig
     from daskgraphpart.layouts.dgl_graph import GraphFile
-    from daskgraphpart.partitioned.part import Part
-    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
+    from daskgraphpart.partitioned.stored_part import StoredPart
+    from daskgraphpart.partitioned.stored_partitions import StoredPartitions
     from daskgraphpart.storage.region import Region
     from daskgraphpart.tools.report.figures import NodeRegions
 
@@ -50,7 +50,7 @@ BYTES_OF_BLOCKS = 12 << 20
 
 
 def report_parts(
-    partitions: PartitionedGraph,
+    partitions: StoredPartitions,
     labels: Iterable[str] | None,
     sampling: Sampling,
     resources: Resources,
@@ -136,7 +136,7 @@ def _count_edges(ranges: Sequence[CountUnit], book: PartitionBook, runner: Runne
     return sums | {"edge_matrix": matrix, "in_degrees": degrees, "max_in_degrees": largest}
 
 
-def _file_sizes(parts: Sequence[Part]) -> Mapping[str, np.ndarray]:
+def _file_sizes(parts: Sequence[StoredPart]) -> Mapping[str, np.ndarray]:
     """Bytes on disk by file name, int64 (parts,) each, of all files beside a part's graph."""
     sizes: dict[str, np.ndarray] = {}
     for part in parts:

@@ -33,7 +33,7 @@ from daskgraphpart.tools.verification.verify_run import IN_SUMS, Run, group_part
 if TYPE_CHECKING:
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.layouts.manifest_reader import Manifest
-    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
+    from daskgraphpart.partitioned.stored_partitions import StoredPartitions
     from daskgraphpart.source import Block
     from daskgraphpart.tools.verification.row_sums import Compared
 
@@ -46,7 +46,7 @@ class Contents:
     """The input, the partitions, and how to compare them; `facts` are what a manifest should say."""
 
     graph: Graph
-    parts: PartitionedGraph
+    parts: StoredPartitions
     manifest: Manifest | None
     run: Run
     runner: Runner

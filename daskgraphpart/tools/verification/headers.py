@@ -33,8 +33,8 @@ from daskgraphpart.tools.verification.verify_run import Run, check_part, open_pa
 
 if TYPE_CHECKING:
     from daskgraphpart.layouts.dgl_config import PartitionConfig
-    from daskgraphpart.partitioned.part import Part, PartRows
-    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
+    from daskgraphpart.partitioned.stored_part import PartRows, StoredPart
+    from daskgraphpart.partitioned.stored_partitions import StoredPartitions
 
 
 MAX_LISTED = 20
@@ -233,7 +233,7 @@ class PartHeaders:
     formats: Sequence[str] = ()
 
 
-def align_types(schema: GraphSchema, parts: PartitionedGraph) -> GraphSchema | None:
+def align_types(schema: GraphSchema, parts: StoredPartitions) -> GraphSchema | None:
     """Return the input's types in the partitions' order, without what partitioning overwrites; None if they differ."""
     if not schema.is_heterogeneous and schema.etypes and (parts.ntypes, parts.etypes) == DGL_TYPES:
         return _without_trainers(schema)
@@ -252,7 +252,7 @@ def _without_trainers(schema: GraphSchema) -> GraphSchema:
     )
 
 
-def type_findings(schema: GraphSchema, parts: PartitionedGraph) -> Iterator[Finding]:
+def type_findings(schema: GraphSchema, parts: StoredPartitions) -> Iterator[Finding]:
     """Say which types differ."""
     expected, actual = (
         {"node types": ", ".join(sorted(of.ntypes)) or None, "edge types": ", ".join(sorted(of.etypes)) or None}
@@ -261,7 +261,7 @@ def type_findings(schema: GraphSchema, parts: PartitionedGraph) -> Iterator[Find
     yield from differences("types", parts.config.name, expected, actual)
 
 
-def config_findings(schema: GraphSchema, parts: PartitionedGraph) -> Iterator[Finding]:
+def config_findings(schema: GraphSchema, parts: StoredPartitions) -> Iterator[Finding]:
     """Compare the numbers in the config with the input."""
     config, book, file = parts.content, parts.book, parts.config.name
     names = ["num_nodes", "num_edges", *(f"ranges of {of_type.name} in all parts" for of_type in schema.row_types)]
@@ -278,7 +278,7 @@ def verify_headers(numbers: tuple[int, ...], run: Run) -> list[PartHeaders]:
     return [_headers_of(open_part(number, run), run) for number in numbers]
 
 
-def _headers_of(part: Part, run: Run) -> PartHeaders:
+def _headers_of(part: StoredPart, run: Run) -> PartHeaders:
     findings = check_part(part, lambda part: _check_headers(part, run.schema))
     if any(finding.check != ORIGINALS for finding in findings):
         return PartHeaders(findings)
@@ -287,7 +287,7 @@ def _headers_of(part: Part, run: Run) -> PartHeaders:
     return PartHeaders(findings, has_originals, graph.num_nodes, graph.num_edges, sorted(graph.formats))
 
 
-def _check_headers(part: Part, schema: GraphSchema) -> Iterator[Finding]:
+def _check_headers(part: StoredPart, schema: GraphSchema) -> Iterator[Finding]:
     yield from _graph(part)
     yield from _of_kind(part.node_rows, schema.node_types)
     yield from _of_kind(part.edge_rows, schema.edge_types)
@@ -298,7 +298,7 @@ def _check_headers(part: Part, schema: GraphSchema) -> Iterator[Finding]:
             yield Finding("split", "split_nids.dgl", what, ntype)
 
 
-def _graph(part: Part) -> Iterator[Finding]:
+def _graph(part: StoredPart) -> Iterator[Finding]:
     graph, file = part.graph, "graph.dgl"
     has_types = len(part.book.ntypes) > 1 or len(part.book.etypes) > 1
     arrays = []

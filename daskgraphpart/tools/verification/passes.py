@@ -27,7 +27,7 @@ from daskgraphpart.tools.verification.verify_run import IN_SUMS, Run, check_part
 
 if TYPE_CHECKING:
     from daskgraphpart.layouts.dgl_graph import GraphFile
-    from daskgraphpart.partitioned.part import Part
+    from daskgraphpart.partitioned.stored_part import StoredPart
 
 
 MISSING, UNWANTED = "missing out edges", "out edges"
@@ -49,7 +49,7 @@ def verify_nodes(numbers: tuple[int, ...], run: Run) -> list[Finding]:
     return check_parts(numbers, run, lambda part: _check_nodes(part, run))
 
 
-def _check_nodes(part: Part, run: Run) -> Iterator[Finding]:
+def _check_nodes(part: StoredPart, run: Run) -> Iterator[Finding]:
     yield from check_arrays(part, "node", run)
     yield from check_halo_once(part, run)
     if run.has_originals:
@@ -61,14 +61,16 @@ def _check_nodes(part: Part, run: Run) -> Iterator[Finding]:
     yield from check_split(part, run)
 
 
-def _originals(part: Part, kind: str, run: Run) -> Iterator[tuple[int, int, np.ndarray]]:
+def _originals(part: StoredPart, kind: str, run: Run) -> Iterator[tuple[int, int, np.ndarray]]:
     """Read a part's original IDs: type ID, first row, type-wise IDs."""
     for type_id, name in enumerate(part.rows(kind).ids.names):
         for first, ids in part.rows(kind).originals[name].pieces(run.piece_rows):
             yield type_id, first, ids.astype(np.int64)
 
 
-def _check_originals(part: Part, kind: str, type_id: int, first: int, ids: np.ndarray, run: Run) -> Iterator[Finding]:
+def _check_originals(
+    part: StoredPart, kind: str, type_id: int, first: int, ids: np.ndarray, run: Run
+) -> Iterator[Finding]:
     of_type, name = run.types(kind)[type_id], part.rows(kind).ids.names[type_id]
     wrong, what = (ids < 0) | (ids >= of_type.num_rows), f"{name}: original ID of row"
     says, file = f"below {of_type.num_rows:,}", part.rows(kind).originals_file
@@ -100,7 +102,7 @@ def verify_edges(numbers: tuple[int, ...], run: Run) -> EdgeSums:
     return totals
 
 
-def _check_edges(part: Part, run: Run, totals: EdgeSums) -> Iterator[Finding]:
+def _check_edges(part: StoredPart, run: Run, totals: EdgeSums) -> Iterator[Finding]:
     yield from check_arrays(part, "edge", run)
     yield from check_formats(part, run)
     if run.has_originals:
@@ -117,7 +119,7 @@ def _check_edges(part: Part, run: Run, totals: EdgeSums) -> Iterator[Finding]:
 
 
 @contextmanager
-def _in_sums_of(part: Part, run: Run) -> Iterator[np.ndarray]:
+def _in_sums_of(part: StoredPart, run: Run) -> Iterator[np.ndarray]:
     """Yield the sums of the in-edges of a part's own nodes, from zero: uint64 (nodes,); none with one hop."""
     if run.num_hops <= 1:
         yield np.empty(0, np.uint64)
@@ -136,7 +138,7 @@ def _in_sums_of(part: Part, run: Run) -> Iterator[np.ndarray]:
 
 
 def _add_owned(
-    part: Part,
+    part: StoredPart,
     src: np.ndarray,
     dst: np.ndarray,
     eids: np.ndarray,
@@ -172,7 +174,7 @@ def verify_extra(numbers: tuple[int, ...], config: tuple[Run, np.ndarray]) -> li
     return check_parts(numbers, run, lambda part: _check_extra(part, run, out_sums[part.part_id]), limit=None)
 
 
-def _check_extra(part: Part, run: Run, out_sum: np.uint64) -> Iterator[Finding]:
+def _check_extra(part: StoredPart, run: Run, out_sum: np.uint64) -> Iterator[Finding]:
     inner, near = part.num_inner_nodes, _near(part, run)
     # hashes of edges that are neither, of in-edges of near halo nodes, and of edges that begin in the part
     sums, num_far, num_other = np.zeros(3, np.uint64), 0, 0
@@ -197,7 +199,7 @@ def _check_extra(part: Part, run: Run, out_sum: np.uint64) -> Iterator[Finding]:
         yield Finding(UNWANTED, "graph.dgl", leaving, expected="0", found=f"{num_far:,}")
 
 
-def _near(part: Part, run: Run) -> np.ndarray:
+def _near(part: StoredPart, run: Run) -> np.ndarray:
     """Halo nodes nearer than the last hop, whose in-edges the part must hold: bool (halo nodes,)."""
     inner, near = part.num_inner_nodes, np.zeros(part.num_halo_nodes, bool)
     for hop in range(run.num_hops - 1):
@@ -211,7 +213,7 @@ def _near(part: Part, run: Run) -> np.ndarray:
     return near
 
 
-def _in_sum(part: Part, run: Run, near: np.ndarray) -> np.uint64:
+def _in_sum(part: StoredPart, run: Run, near: np.ndarray) -> np.uint64:
     """Sum of the hashes of these halo nodes' in-edges, from their owners."""
     in_sums, new_nids, total = run.in_sums(), part.graph.node_arrays["_ID"], np.zeros(1, np.uint64)
     for first, stop in pieces(0, near.size, run.piece_rows):
@@ -223,7 +225,7 @@ def _in_sum(part: Part, run: Run, near: np.ndarray) -> np.uint64:
 FILE = "graph.dgl"
 
 
-def check_arrays(part: Part, kind: str, run: Run) -> Iterator[Finding]:
+def check_arrays(part: StoredPart, kind: str, run: Run) -> Iterator[Finding]:
     """Compare IDs, flags, types and owners of all local nodes or edges; own ones come first."""
     rows = part.rows(kind)
     num_inner, total = rows.num_inner, int(rows.ids.ranges.max(initial=0))
@@ -246,7 +248,7 @@ def check_arrays(part: Part, kind: str, run: Run) -> Iterator[Finding]:
             yield from wrong_rows("arrays", FILE, f"{name} of local {kind}", given != values, first, values, given)
 
 
-def check_halo_once(part: Part, run: Run) -> Iterator[Finding]:
+def check_halo_once(part: StoredPart, run: Run) -> Iterator[Finding]:
     """Find repeated halo nodes: by their order, or else with a bitmap (N / 8 bytes)."""
     last, ascending, ids = -1, True, part.graph.node_arrays["_ID"]
     halo = [*pieces(part.num_inner_nodes, part.graph.num_nodes, run.piece_rows)]
@@ -265,7 +267,7 @@ def check_halo_once(part: Part, run: Run) -> Iterator[Finding]:
         yield Finding("halo nodes", FILE, what, expected=says, found=f"{different:,}")
 
 
-def check_split(part: Part, run: Run) -> Iterator[Finding]:
+def check_split(part: StoredPart, run: Run) -> Iterator[Finding]:
     """Compare the lists of training, validation and test nodes with the masks of the part."""
     for key, region in part.split_regions.items():
         (ntype, _, mask), ids = key.rpartition("/"), region.memmap()
@@ -282,7 +284,7 @@ def check_split(part: Part, run: Run) -> Iterator[Finding]:
         yield Finding("split", "split_nids.dgl", what, ntype)
 
 
-def check_formats(part: Part, run: Run) -> Iterator[Finding]:
+def check_formats(part: StoredPart, run: Run) -> Iterator[Finding]:
     """Compare sums of hashes of the edges in all formats, and check claimed orders."""
     graph, main = part.graph, part.graph.main_format
     if len(graph.formats) == 1 and not any(graph.claims[main]):
@@ -314,7 +316,9 @@ def _unsorted(graph: GraphFile, name: str, ends: tuple[np.ndarray, np.ndarray], 
     return unsorted
 
 
-def check_ends(part: Part, edges: tuple[np.ndarray, np.ndarray, np.ndarray], used: np.ndarray) -> Iterator[Finding]:
+def check_ends(
+    part: StoredPart, edges: tuple[np.ndarray, np.ndarray, np.ndarray], used: np.ndarray
+) -> Iterator[Finding]:
     """Check that both ends are nodes of the part, and that it owns the edges of its own destinations.
 
     Marks halo nodes that are ends in the bitmap `used`.
@@ -331,7 +335,7 @@ def check_ends(part: Part, edges: tuple[np.ndarray, np.ndarray, np.ndarray], use
     yield from wrong_rows("owners", FILE, what, wrong, eids, says, dst)
 
 
-def check_end_types(part: Part, src: np.ndarray, dst: np.ndarray, eids: np.ndarray) -> Iterator[Finding]:
+def check_end_types(part: StoredPart, src: np.ndarray, dst: np.ndarray, eids: np.ndarray) -> Iterator[Finding]:
     """Check that the edge type joins the types of the ends, for new IDs; original IDs tell it better."""
     book = part.book
     types = book.map_to_per_etype(eids)[0]
@@ -341,7 +345,7 @@ def check_end_types(part: Part, src: np.ndarray, dst: np.ndarray, eids: np.ndarr
         yield from wrong_rows("edges", FILE, what, actual != wanted, eids, wanted, actual)
 
 
-def check_halo_used(part: Part, used: np.ndarray) -> Iterator[Finding]:
+def check_halo_used(part: StoredPart, used: np.ndarray) -> Iterator[Finding]:
     """Find halo nodes without an edge; a missing one would show in the ends of edges."""
     unused = part.num_halo_nodes - _count(used)
     if unused:

@@ -22,7 +22,7 @@ from daskgraphpart.tools.verification.findings import Finding, show_from, wrong_
 from daskgraphpart.tools.verification.verify_run import Run, check_parts, open_part, open_parts, pieces
 
 if TYPE_CHECKING:
-    from daskgraphpart.partitioned.part import Part
+    from daskgraphpart.partitioned.stored_part import StoredPart
     from daskgraphpart.source import Block
 
 MIN_STRETCH, NUM_STRETCHES = 64, 1024
@@ -93,7 +93,7 @@ def verify_rows(numbers: tuple[int, ...], feature: Compared) -> tuple[list[Findi
     """Sum up a feature's rows in some parts: damaged files, and sums of hashes, uint64 (windows,)."""
     sums = np.zeros(NUM_WINDOWS, np.uint64)
 
-    def add(part: Part) -> tuple[()]:
+    def add(part: StoredPart) -> tuple[()]:
         for rows, ids, _ in _feature_rows(part, feature):
             feature.add(rows, ids, sums)
         return ()
@@ -101,7 +101,7 @@ def verify_rows(numbers: tuple[int, ...], feature: Compared) -> tuple[list[Findi
     return check_parts(numbers, feature.run, add), sums
 
 
-def _feature_rows(part: Part, feature: Compared) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+def _feature_rows(part: StoredPart, feature: Compared) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Read a part's rows to compare: rows, original IDs, row numbers in the part."""
     assert feature.spec is not None, "ends of edges are no feature"
     of_kind = part.rows(feature.kind)
@@ -136,7 +136,7 @@ def _restored(rows: np.ndarray, feature: Compared, name: str) -> np.ndarray:
 
 
 def original_ends(
-    part: Part, src: np.ndarray, dst: np.ndarray, eids: np.ndarray, run: Run
+    part: StoredPart, src: np.ndarray, dst: np.ndarray, eids: np.ndarray, run: Run
 ) -> tuple[np.ndarray, np.ndarray]:
     """Original homogeneous IDs of the ends of own local edges, int64 (edges, 2), and of the edges themselves."""
     new_nids, originals, rows = part.graph.node_arrays["_ID"], run.original_nids(), part.edge_rows
@@ -194,7 +194,7 @@ def explain_rows(block: Block[Any], compared: Compared) -> list[Finding]:
 
 
 def _differences(
-    part: Part, compared: Compared, expected: np.ndarray, first: int, times: np.ndarray
+    part: StoredPart, compared: Compared, expected: np.ndarray, first: int, times: np.ndarray
 ) -> Iterator[Finding]:
     """Compare rows of a part with the input's from `first` on, and count how often each occurs."""
     example, count = None, 0
@@ -226,7 +226,7 @@ def _differences(
 
 
 def _rows_in(
-    part: Part, compared: Compared, first: int, stop: int
+    part: StoredPart, compared: Compared, first: int, stop: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Rows of a part with original IDs in ``[first, stop)``, with these and their numbers in the part."""
     if compared.spec is not None:
@@ -249,7 +249,7 @@ def verify_hot_rows(numbers: tuple[int, ...], run: Run) -> list[Finding]:
     return check_parts(numbers, run, lambda part: _wrong_hot_rows(part, run))
 
 
-def _wrong_hot_rows(part: Part, run: Run) -> Iterator[Finding]:
+def _wrong_hot_rows(part: StoredPart, run: Run) -> Iterator[Finding]:
     read = find_hot_rows(part)
     if read is None:
         return

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.graph.graph_like import GraphLike
     from daskgraphpart.graph.scan import Scan
-    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
+    from daskgraphpart.partitioned.stored_partitions import StoredPartitions
     from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
 
 PIECE_NBYTES = 192
@@ -267,7 +267,7 @@ def _with_added(graph: Graph, manifest: Manifest | None) -> GraphSchema:
 
 
 def _check_headers(
-    given: GraphSchema, parts: PartitionedGraph, has_manifest: bool, runner: Runner, token: str
+    given: GraphSchema, parts: StoredPartitions, has_manifest: bool, runner: Runner, token: str
 ) -> tuple[Run | None, list[Finding], dict[str, Any]]:
     """Compare everything but data; return the run that compares data, if all is well, and facts of the parts."""
     schema = headers.align_types(given, parts)
@@ -290,7 +290,7 @@ def _check_headers(
     return replace(run, has_originals=has_originals, has_extra=extra or run.num_hops > 1), [], facts
 
 
-def _scratch(parts: PartitionedGraph, runner: Runner) -> AbstractContextManager[Path]:
+def _scratch(parts: StoredPartitions, runner: Runner) -> AbstractContextManager[Path]:
     """Make a directory for temporary files: the system's if the partitions are read-only or in a store."""
     if not runner.store.is_on_disk:
         return nullcontext(Path(runner.resources.workspace or "") / "verify")

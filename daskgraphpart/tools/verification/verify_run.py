@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.errors import GraphPartError
-from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph, open_partitions
+from daskgraphpart.partitioned.stored_partitions import StoredPartitions, open_stored
 from daskgraphpart.storage.region import Region, id_dtype, npy_region
 from daskgraphpart.tools.verification.findings import Finding
 
 if TYPE_CHECKING:
-    from daskgraphpart.partitioned.part import Part
+    from daskgraphpart.partitioned.stored_part import StoredPart
     from daskgraphpart.schema import GraphSchema, RowType
     from daskgraphpart.source import FilePath
 
@@ -79,31 +79,33 @@ class Run:
         return f"{self.scratch}/{name}.npy"
 
 
-def open_parts(run: Run) -> PartitionedGraph:
+def open_parts(run: Run) -> StoredPartitions:
     """Open the partitions; the config, which may be long, is read once in each process."""
     return open_once(run.config_path, run.token)
 
 
 @lru_cache(maxsize=1)
-def open_once(config_path: FilePath, _token: str) -> PartitionedGraph:
+def open_once(config_path: FilePath, _token: str) -> StoredPartitions:
     """Open partitions, once for each token."""
-    return open_partitions(config_path)
+    return open_stored(StoredPartitions, config_path)
 
 
-def open_part(number: int, run: Run) -> Part:
+def open_part(number: int, run: Run) -> StoredPart:
     """Open a part; the headers of the first `KEPT_PARTS` are read once in each process."""
     parts = open_parts(run)
-    return (parts if number < KEPT_PARTS else PartitionedGraph(parts.config, parts.content)).part(number)
+    return (parts if number < KEPT_PARTS else StoredPartitions(parts.config, parts.content)).part(number)
 
 
 def check_parts(
-    numbers: Iterable[int], run: Run, check: Callable[[Part], Iterable[Finding]], limit: int | None = 1
+    numbers: Iterable[int], run: Run, check: Callable[[StoredPart], Iterable[Finding]], limit: int | None = 1
 ) -> list[Finding]:
     """Run one check on parts; stop at the first finding of a part if later checks depend on it."""
     return [finding for number in numbers for finding in check_part(open_part(number, run), check, limit)]
 
 
-def check_part(part: Part, check: Callable[[Part], Iterable[Finding]], limit: int | None = None) -> list[Finding]:
+def check_part(
+    part: StoredPart, check: Callable[[StoredPart], Iterable[Finding]], limit: int | None = None
+) -> list[Finding]:
     """Collect a check's findings in one part; a damaged file is one finding."""
     findings: list[Finding] = []
     directory, number = f"part{part.part_id}", part.part_id
