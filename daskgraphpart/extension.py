@@ -16,8 +16,8 @@ from daskgraphpart.graph.graph import Graph as Graph
 from daskgraphpart.graph.graph import graph_of as graph_of
 from daskgraphpart.graph.rows import MadeRows as MadeRows
 from daskgraphpart.graph.scan import Scan as Scan
-from daskgraphpart.graph.scan import ScanJob as ScanJob
 from daskgraphpart.graph.scan import described_files as described_files
+from daskgraphpart.graph.scan_job import ScanJob as ScanJob
 from daskgraphpart.ids.id_map_file import IdMapFile as IdMapFile
 from daskgraphpart.layouts.graphbolt import Tensor as Tensor
 from daskgraphpart.layouts.graphbolt import sampling_graph_layout as sampling_graph_layout

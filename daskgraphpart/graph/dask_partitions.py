@@ -19,14 +19,14 @@ from daskgraphpart.graph.sources import CsvEdges, LineEdges, read_edges
 from daskgraphpart.source import Source, stored_sources
 
 if TYPE_CHECKING:
-    from daskgraphpart.graph.graph import Graph
+    from daskgraphpart.graph.graph_sources import GraphSources, SourcesT
     from daskgraphpart.graph.read_csv import Lines
     from daskgraphpart.schema import DataSpec, EdgeType
     from daskgraphpart.source import Block, Edges
 
 
 def list_edge_blocks(
-    graph: Graph, max_rows: int, max_bytes: int, runner: Runner
+    graph: GraphSources, max_rows: int, max_bytes: int, runner: Runner
 ) -> list[tuple[EdgeType, Block[Edges]]]:
     """List the blocks of all edges, by edge type and ID, with limits on rows and bytes of text."""
     graph = count_lines(graph, max_bytes, runner)
@@ -40,7 +40,7 @@ def list_edge_blocks(
     return listed
 
 
-def count_lines(graph: Graph, max_bytes: int, runner: Runner) -> Graph:
+def count_lines(graph: SourcesT, max_bytes: int, runner: Runner) -> SourcesT:
     """Return the graph with all lines of its text counted."""
     texts: dict[CsvEdges, str] = {}
     for etype, source in graph.edge_sources.items():
@@ -65,7 +65,7 @@ def count_lines(graph: Graph, max_bytes: int, runner: Runner) -> Graph:
     return replace_stored_sources(graph, counted)
 
 
-def replace_stored_sources(graph: Graph, others: Mapping[Source, Source]) -> Graph:
+def replace_stored_sources(graph: SourcesT, others: Mapping[Source, Source]) -> SourcesT:
     """Return a graph that reads other sources in place of some, wherever these are read."""
     if not others:
         return graph
@@ -97,7 +97,7 @@ def scan_edges(lines: Lines, _: None) -> int:
 
 
 def list_row_blocks(
-    graph: Graph, type_name: str, spec: DataSpec, max_rows: int, stretches: np.ndarray | None = None
+    graph: GraphSources, type_name: str, spec: DataSpec, max_rows: int, stretches: np.ndarray | None = None
 ) -> list[Block[np.ndarray]]:
     """List the blocks of a feature, with a limit on rows; a user's dask partitions stay whole.
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import InputFileError, MetadataError, OptionError
 from daskgraphpart.graph.collections import data_array, edge_frame
-from daskgraphpart.graph.companion_files import codes_name, find_companions, map_name
+from daskgraphpart.graph.companion_files import find_companions
 from daskgraphpart.graph.formats import InputFile, edge_file, feature_files
 from daskgraphpart.graph.graph_methods import GraphMethods
+from daskgraphpart.graph.graph_sources import GraphSources
 from daskgraphpart.graph.metadata import Metadata, data_key, read_metadata
 from daskgraphpart.graph.sources import CsvEdges, FileEdges, FileRows
 from daskgraphpart.keywords import check_keywords
@@ -19,18 +20,16 @@ from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.schema import DataSpec, GraphSchema, NodeType, RowType, parse_edge_type
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import cached_listings
-from daskgraphpart.storage.paths import Location, resolve_path, to_key, to_path
+from daskgraphpart.storage.paths import resolve_path, to_key, to_path
 from daskgraphpart.units import format_count, format_number, format_size, html_table, text_table
 
 if TYPE_CHECKING:
     from daskgraphpart.graph.transforms.changes import GraphChanges
-    from daskgraphpart.source import FilePath, Source
-
-    Selected: TypeAlias = tuple[dict[str, Source], dict[str, dict[str, Source]]]  # edges and features
+    from daskgraphpart.source import Source
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Graph(GraphMethods["Graph"]):
+class Graph(GraphSources, GraphMethods["Graph"]):
     """A graph: its schema and lazy collections of its edges and features. Immutable: methods return a new graph.
 
     Attributes
@@ -57,22 +56,6 @@ class Graph(GraphMethods["Graph"]):
         *GraphMethods.__all__, "directory", "edge_data", "edge_frame", "edges", "files", "id_maps", "name", "nbytes",
         "node_data", "num_edges", "num_nodes", "schema",
     )  # fmt: skip
-
-    schema: GraphSchema
-    # what the passes read, by canonical edge type, in the order of edge IDs
-    edge_sources: Mapping[str, Source]
-    # by node type or canonical edge type, and name, in the order of IDs
-    data_sources: Mapping[str, Mapping[str, Source]] = field(default_factory=dict)
-    directory: str = ""
-    # by node type, the files of GSProcessing's `raw_id_mappings`: node IDs before it
-    raw_ids: Mapping[str, tuple[FilePath, ...]] = field(default_factory=dict)
-    # by name, files that go with the graph: maps of IDs, what codes stand for, what GraphStorm's commands read
-    companions: Mapping[str, FilePath] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        """Name of the graph."""
-        return self.schema.name
 
     @property
     def edges(self) -> Mapping[str, Any]:
@@ -127,57 +110,10 @@ class Graph(GraphMethods["Graph"]):
         """Number of edges of all types."""
         return self.schema.num_edges
 
-    @property
-    def sources(self) -> tuple[Source, ...]:
-        """Sources of all edges and features, by type."""
-        return tuple(source for of_type in self.schema.row_types for source in self._sources_of(of_type.name))
-
-    @property
-    def files(self) -> tuple[FilePath, ...]:
-        """All data files."""
-        return tuple(path for source in self.sources for path in source.paths)
-
-    @property
-    def nbytes(self) -> int:
-        """Size of all data files, and of arrays in memory."""
-        return sum(source.nbytes for source in self.sources)
-
-    @property
-    def id_maps(self) -> dict[str, Location]:
-        """By node type, the file whose row i is the user's own ID of node i, if there is one."""
-        names = {ntype: map_name(ntype) for ntype in self.schema.ntypes}
-        return {ntype: to_path(self.companions[name]) for ntype, name in names.items() if name in self.companions}
-
-    def refuse_codes(self, type_name: str, feature: str, place: str) -> None:
-        """Refuse a feature as a weight if its numbers are codes of strings."""
-        if codes_name(type_name, feature) in self.companions:
-            what, hint = f"{type_name}/{feature} holds text, which cannot be a weight", "name a column of numbers"
-            raise OptionError(what, place=place, hint=hint)
-
-    def _sources_of(self, type_name: str) -> list[Source]:
-        edges = [self.edge_sources[type_name]] if type_name in self.edge_sources else []
-        return [*edges, *self.data_sources.get(type_name, {}).values()]
-
     def _viewed(self, changes: GraphChanges) -> Graph:
-        from daskgraphpart.graph.transforms.check_changes import check_changes  # few jobs change graphs
+        from daskgraphpart.graph.changed_scan import view_graph  # few jobs change graphs
 
-        check_changes(changes, self.schema.ntypes, self.schema.etypes, self.data_sources)
-        return self.changed(changes)
-
-    def changed(
-        self, changes: GraphChanges, select: Callable[[Graph, dict[str, FilePath]], Selected] | None = None
-    ) -> Graph:
-        """Return the changed graph; `select` makes the changes that read edges, and may change companions."""
-        from daskgraphpart.graph.transforms.change_views import add_reverse_types, cast_features, double_edges
-
-        ntypes, edges, companions = self.schema.ntypes, dict(self.edge_sources), dict(self.companions)
-        data = cast_features(changes, self.data_sources)
-        double_edges(changes, ntypes, edges, data)
-        if select is not None:
-            edges, data = select(replace(self, edge_sources=edges, data_sources=data), companions)
-        edges = add_reverse_types(changes, ntypes, edges, data, companions)
-        counts = {of.name: of.num_nodes for of in self.schema.node_types}
-        return replace(graph_of(self.name, counts, edges, data), raw_ids=self.raw_ids, companions=companions)
+        return view_graph(self, changes)
 
     def _lazy_data(self, kind: str, types: Sequence[RowType]) -> Mapping[str, Mapping[str, Any]]:
         specs = {t.name: {spec.name: spec for spec in t.data} for t in types}

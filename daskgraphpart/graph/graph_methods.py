@@ -282,7 +282,7 @@ class GraphMethods(Public, ABC, Generic[ChangedT]):
 
     def _scanned(self, changes: GraphChanges) -> Scan:
         """Describe changes that read edges."""
-        from daskgraphpart.readers.tables.changes.change_graph import changed_scan  # has this method, too
+        from daskgraphpart.graph.changed_scan import changed_scan  # has this method, too
 
         return changed_scan(self, changes)
 

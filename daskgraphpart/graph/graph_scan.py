@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.graph.metadata import METADATA_FILE
-from daskgraphpart.graph.scan import ROWS_OF, Scan, ScanJob
+from daskgraphpart.graph.scan import ROWS_OF, Scan
 from daskgraphpart.graph.share_arrays import make_seekable, share_arrays
 from daskgraphpart.source import describe_views
 from daskgraphpart.storage.files import cached_listings, is_file, read_file, scratch_directory
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.graph.graph import Graph
+    from daskgraphpart.graph.scan_job import ScanJob
     from daskgraphpart.graph.transforms.changes import GraphChanges
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import tempfile
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from daskgraphpart.graph.formats import InputFile
 from daskgraphpart.graph.graph import Graph
 from daskgraphpart.graph.graph_methods import GraphMethods
 from daskgraphpart.graph.rows import CastRows, ConstantRows, EdgeEnds, JoinedRows, KeptRows, ReversedEdges, SlicedRows
+from daskgraphpart.graph.scan_job import ScanJob
 from daskgraphpart.graph.share_arrays import store_arrays
 from daskgraphpart.graph.sources import FileEdges, FileRows
 from daskgraphpart.keywords import check_keywords
@@ -44,45 +45,6 @@ STAGED_TYPES = (
     JoinedRows, KeptRows, ReversedEdges, SlicedRows, CastRows,
 )  # fmt: skip
 """Of what the graph that a scan stages is made, for the journal."""
-
-
-@dataclass(frozen=True, slots=True)
-class ScanJob:
-    """Where a scan puts a graph, and by what.
-
-    Files beside the graph, such as ID maps, go to `beside`, all others to `directory`; both exist. `on_open` is called
-    with all paths once all files are open and checked, before the first is read. With `counts_only`, rows that have to
-    be written first need not be, and are not read. Features that are to be `edge_weights` are checked as such while
-    their lines are known.
-    """
-
-    directory: Path
-    runner: Runner
-    on_open: Callable[[list[str]], Any] = field(default=lambda _: None)
-    counts_only: bool = False
-    edge_weights: tuple[str, ...] = ()
-    seen: Path | None = None
-    """The directory as workers see it, if they do not see `directory`."""
-
-    @property
-    def shared(self) -> Path:
-        """Directory of the files that tasks write."""
-        return self.directory if self.seen is None else self.seen
-
-    @property
-    def companions(self) -> Path:
-        """Directory of the files that go with the graph."""
-        return self.directory / "beside"
-
-    def inner(self, name: str) -> ScanJob:
-        """Return the job of another scan that this one reads, in a directory below."""
-        seen = None if self.seen is None else self.seen / name
-        return replace(self, directory=self.directory / name, seen=seen).started()
-
-    def started(self) -> ScanJob:
-        """Make the directories."""
-        self.companions.mkdir(parents=True)
-        return self
 
 
 class Scan(GraphMethods["Scan"]):

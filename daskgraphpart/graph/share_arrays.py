@@ -23,7 +23,7 @@ from daskgraphpart.storage.region import Region, create_npy, npy_region, save_np
 
 if TYPE_CHECKING:
     from daskgraphpart.engine.resources import Resources
-    from daskgraphpart.graph.graph import Graph
+    from daskgraphpart.graph.graph_sources import GraphSources, SourcesT
 
 
 BYTES_PER_PIECE = 4 << 20
@@ -32,12 +32,12 @@ BYTES_PER_BLOCK = 1 << 20
 """Bytes of text whose lines are counted at a time."""
 
 
-def share_arrays(graph: Graph, directory: Path, resources: Resources) -> Graph:
+def share_arrays(graph: SourcesT, directory: Path, resources: Resources) -> SourcesT:
     """Return a graph that tasks can read: if they run in other processes, its arrays in files of a new directory."""
     return graph if resources.cluster in ("threads", "sync") else store_arrays(graph, directory)
 
 
-def store_arrays(graph: Graph, directory: Path) -> Graph:
+def store_arrays(graph: SourcesT, directory: Path) -> SourcesT:
     """Return a graph whose arrays in memory, and rows that are made, lie in files of a new directory.
 
     In a store, so do all rows that lie on this machine's disk, and the files beside the graph.
@@ -58,7 +58,7 @@ def share_rows(name: str, rows: Region, path: Path, runner: Runner) -> Region:
     return rows if runner.store.is_on_disk else runner.step(name, lambda: write_rows(rows, path), (Region,))
 
 
-def is_seen_everywhere(graph: Graph) -> bool:
+def is_seen_everywhere(graph: GraphSources) -> bool:
     """Whether machines that share nothing but a store can read all rows: no array in memory, no local file."""
     leaves = [leaf for source in graph.sources for leaf in stored_sources(source)]
     return all(not isinstance(leaf, ArrayRows) and all(map(_is_in_store, leaf.paths)) for leaf in leaves)
@@ -86,12 +86,12 @@ class StageUnit:
     path: str
 
 
-def make_seekable(graph: Graph, directory: Path, runner: Runner) -> Graph:
+def make_seekable(graph: SourcesT, directory: Path, runner: Runner) -> SourcesT:
     """Return a graph of which any range of rows can be read: lines are counted, collections computed."""
     return stage_collections(count_lines(graph, BYTES_PER_BLOCK, runner), directory, runner)
 
 
-def stage_collections(graph: Graph, directory: Path, runner: Runner) -> Graph:
+def stage_collections(graph: SourcesT, directory: Path, runner: Runner) -> SourcesT:
     """Return a graph whose collections, which a task has to compute as a whole, lie in files."""
     named = {**graph.edge_sources}
     named |= {f"{of}/{name}": rows for of, data in graph.data_sources.items() for name, rows in data.items()}

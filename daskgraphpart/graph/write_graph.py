@@ -27,7 +27,7 @@ from daskgraphpart.storage.files import make_directory
 if TYPE_CHECKING:
     import numpy as np
 
-    from daskgraphpart.graph.graph import Graph
+    from daskgraphpart.graph.graph_sources import GraphSources
     from daskgraphpart.source import Source
 
 
@@ -135,7 +135,7 @@ class ChunkUnit:
     num_nodes: tuple[int, ...]  # at the ends of edges
 
 
-def write_graph(graph: Graph, directory: Path, form: ChunkFormat, runner: Runner) -> Path:
+def write_graph(graph: GraphSources, directory: Path, form: ChunkFormat, runner: Runner) -> Path:
     """Write all files, metadata last, and return its path."""
     schema = graph.schema
     form.check_holds([spec.dtype.name for of_type in schema.row_types for spec in of_type.data])
@@ -194,7 +194,7 @@ def write_chunk(unit: ChunkUnit, form: ChunkFormat) -> None:
     write_file(unit.path, file_format, unit.spec, unit.stop - unit.start, read(), form.delimiter)
 
 
-def _units(graph: Graph, schema: GraphSchema, out: Path, form: ChunkFormat) -> Iterator[ChunkUnit]:
+def _units(graph: GraphSources, schema: GraphSchema, out: Path, form: ChunkFormat) -> Iterator[ChunkUnit]:
     """Cut a graph into files: the requested number per edge type and feature, or by size."""
 
     def cut(number: int, of_type: RowType, feature: tuple[int, DataSpec] | None, rows: Any) -> Iterator[ChunkUnit]:

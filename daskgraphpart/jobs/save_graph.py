@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.engine.runner import Runner, open_runner
 from daskgraphpart.graph.companion_files import copy_companions
 from daskgraphpart.graph.graph import Graph, read_chunked
+from daskgraphpart.graph.graph_scan import GraphScan
 from daskgraphpart.graph.output import claimed_directory
-from daskgraphpart.graph.scan import Scan, ScanJob
+from daskgraphpart.graph.scan import Scan
+from daskgraphpart.graph.scan_job import ScanJob
 from daskgraphpart.graph.share_arrays import is_seen_everywhere
 from daskgraphpart.graph.write_graph import TASK_MEMORY, ChunkFormat, write_graph
-from daskgraphpart.readers.open_scan import open_scan
 from daskgraphpart.schema import check_name
 from daskgraphpart.storage.files import directory_on_disk, scratch_directory
 from daskgraphpart.storage.local_store import LOCAL
@@ -79,7 +80,8 @@ def save_graph(
 ) -> Graph:
     """Write a graph or scan as a chunked graph; return it, open."""
     check_name(saving.name or "graph", "graph name")
-    scan = open_scan(graph)
+    scan = GraphScan(graph) if isinstance(graph, Graph) else graph
+    assert isinstance(scan, Scan), "it is one or the other"
     resources = saving.resources.limited(max(scan.smallest_memory, TASK_MEMORY))
     saving = replace(saving, resources=resources)
     if is_url(resources.workspace):

@@ -17,10 +17,10 @@ from listeners import Listener
 
 import daskgraphpart as dgp
 from daskgraphpart.errors import OptionError
+from daskgraphpart.graph.changed_scan import ChangedScan
 from daskgraphpart.graph.graph_scan import GraphScan
 from daskgraphpart.readers.construction.build import ConstructionScan
 from daskgraphpart.readers.open_scan import open_scan
-from daskgraphpart.readers.tables.changes.change_graph import ChangedScan
 from daskgraphpart.readers.tables.table_scan import TableScan
 
 if TYPE_CHECKING:

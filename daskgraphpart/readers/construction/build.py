@@ -19,7 +19,7 @@ from daskgraphpart.graph.companion_files import list_companions
 from daskgraphpart.graph.graph import Graph, graph_of
 from daskgraphpart.graph.metadata import LABEL_COUNTS, TRANSFORMED
 from daskgraphpart.graph.rows import ConstantRows, JoinedRows, KeptRows, ReversedEdges
-from daskgraphpart.graph.scan import Scan, ScanJob
+from daskgraphpart.graph.scan import Scan
 from daskgraphpart.kernels.hashing import stream_key
 from daskgraphpart.readers.construction.config import PROCESSING
 from daskgraphpart.readers.construction.gconstruct import OF_PROCESSING
@@ -50,6 +50,7 @@ from daskgraphpart.storage.atomic import write_json
 if TYPE_CHECKING:
     import duckdb
 
+    from daskgraphpart.graph.scan_job import ScanJob
     from daskgraphpart.readers.construction.config import Construction, Entry, Faults, Feature, Label
     from daskgraphpart.readers.construction.statistics import Described, TransformColumn
     from daskgraphpart.source import Source

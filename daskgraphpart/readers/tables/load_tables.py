@@ -35,7 +35,7 @@ from daskgraphpart.readers.tables.place.unknown_nodes import (
 from daskgraphpart.readers.tables.stage_frames import write_frames
 
 if TYPE_CHECKING:
-    from daskgraphpart.graph.scan import ScanJob
+    from daskgraphpart.graph.scan_job import ScanJob
     from daskgraphpart.graph.transforms.changes import GraphChanges
     from daskgraphpart.readers.tables.read_options import ReadOptions, Tables
     from daskgraphpart.source import Source
@@ -72,7 +72,7 @@ def load_tables(name: str, tables: Tables, options: ReadOptions, changes: GraphC
     graph = replace(graph, companions=list_companions(job.companions))
     if changes == NO_CHANGES:
         return graph
-    from daskgraphpart.readers.tables.changes.change_graph import change_graph  # for few jobs
+    from daskgraphpart.graph.changed_scan import change_graph  # for few jobs
 
     return change_graph(graph, changes, job)
 

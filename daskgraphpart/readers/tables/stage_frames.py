@@ -45,7 +45,7 @@ from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.files import local_copy
 
 if TYPE_CHECKING:
-    from daskgraphpart.graph.scan import ScanJob
+    from daskgraphpart.graph.scan_job import ScanJob
     from daskgraphpart.graph.transforms.changes import GraphChanges
     from daskgraphpart.readers.tables.read_options import ReadOptions, Tables
 

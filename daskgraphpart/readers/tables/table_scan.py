@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY
 from daskgraphpart.errors import GraphPartError, OptionError, collect_fault, option_name, raise_together
 from daskgraphpart.graph.metadata import is_table
-from daskgraphpart.graph.scan import ROWS_OF, Scan, ScanJob, described_files
+from daskgraphpart.graph.scan import ROWS_OF, Scan, described_files
 from daskgraphpart.graph.transforms.changes import (
     NO_CHANGES,
     GraphChanges,
@@ -32,6 +32,7 @@ from daskgraphpart.storage.paths import is_path
 
 if TYPE_CHECKING:
     from daskgraphpart.graph.graph import Graph
+    from daskgraphpart.graph.scan_job import ScanJob
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -2,15 +2,15 @@
 
 Every source is rows by now. Most changes only change how rows are read; sorted or filtered edges, and their features,
 go through files of a temporary directory. Edges keep their order within a type, and neither memory nor the cut of rows
-changes the result. `ChangedScan` is a scan with such changes.
+changes the result.
 """
 
 from __future__ import annotations
 
 import itertools
-import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,24 +21,23 @@ from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY
 from daskgraphpart.errors import OptionError
 from daskgraphpart.graph.companion_files import codes_name
 from daskgraphpart.graph.formats import check_ends
-from daskgraphpart.graph.graph import Graph
-from daskgraphpart.graph.graph_scan import GraphScan
 from daskgraphpart.graph.output import EDGES_PER_PIECE
 from daskgraphpart.graph.rows import KeptRows, SlicedRows
-from daskgraphpart.graph.scan import ROWS_OF, Scan, ScanJob
 from daskgraphpart.graph.transforms.change_views import append_loops, copy_codes, remove_codes
-from daskgraphpart.graph.transforms.changes import GraphChanges, describe_changes, join_changes, outline_changes
-from daskgraphpart.graph.transforms.check_changes import check_changes, split_column, split_feature
+from daskgraphpart.graph.transforms.check_changes import split_column, split_feature
 from daskgraphpart.ids.id_map import id_map_frame
 from daskgraphpart.readers.database import insert_batches, open_database, run, stage_rows, translated_errors
 from daskgraphpart.readers.tables.place.place_features import scatter_rows
 from daskgraphpart.schema import by_plain_name, check_name, parse_edge_type
-from daskgraphpart.storage.paths import Location, to_path
+from daskgraphpart.storage.paths import to_path
 
 if TYPE_CHECKING:
     import duckdb
 
     from daskgraphpart.engine.progress import ProgressListener
+    from daskgraphpart.graph.graph_sources import GraphSources, Select, Selected
+    from daskgraphpart.graph.scan_job import ScanJob
+    from daskgraphpart.graph.transforms.changes import GraphChanges
     from daskgraphpart.source import FilePath, Source
 
 _KEY = ("v", "src", "dst")
@@ -48,17 +47,14 @@ MOST_SHOWN = 3
 """Edge types that one may be split into: each is a directory of every later job, and a key in its configs."""
 
 
-def change_graph(graph: Graph, changes: GraphChanges, job: ScanJob) -> Graph:
-    """Return the changed graph; files go to the directory of the job."""
-    if not changes.read_edges:
-        return graph.changed(changes)
+@contextmanager
+def opened_selection(changes: GraphChanges, job: ScanJob) -> Iterator[Select]:
+    """Yield what makes the changes that read edges; files go to the directory of the job."""
     directory, resources = job.directory / "changes", job.runner.resources.limited(SMALLEST_DATABASE_MEMORY)
     directory.mkdir()
     with open_database(directory, resources) as connection:
         how = directory, resources.memory, job.runner.progress
-        return graph.changed(
-            changes, lambda seen, companions: _Selection(connection, changes, companions, *how).of_graph(seen)
-        )
+        yield lambda graph, companions: _Selection(connection, changes, companions, *how).of_graph(graph)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +68,7 @@ class _Selection:
     memory: int
     progress: ProgressListener
 
-    def of_graph(self, graph: Graph) -> tuple[dict[str, Source], dict[str, dict[str, Source]]]:
+    def of_graph(self, graph: GraphSources) -> Selected:
         """Split edge types, drop self-loops and repeated edges, add self-loops; return edges and features."""
         edges: dict[str, Source] = {}
         data = {ntype: dict(graph.data_sources.get(ntype, {})) for ntype in graph.schema.ntypes}
@@ -107,7 +103,7 @@ class _Selection:
         self.progress.end()
         return edges, data
 
-    def _sort(self, graph: Graph, etype: str, values: Source | None) -> None:
+    def _sort(self, graph: GraphSources, etype: str, values: Source | None) -> None:
         """Fill the table `kept` with values v, ends and numbers r of the edges to keep."""
         if values is not None and (values.dtype.kind not in "biu" or len(values.shape) > 1):
             what, expected = f"edges of type {etype!r} cannot be split", "a column of integers or strings"
@@ -128,7 +124,7 @@ class _Selection:
         if removed:
             self.progress.note(f"{etype}, {before:,} edges; removed {', '.join(removed)}")
 
-    def _batches(self, graph: Graph, etype: str, values: Source | None) -> Iterator[Any]:
+    def _batches(self, graph: GraphSources, etype: str, values: Source | None) -> Iterator[Any]:
         edges = graph.edge_sources[etype]  # collections are staged by now
         edge_type = parse_edge_type(etype, edges.shape[0])
         num_src, num_dst = (graph.schema.node_type(ntype).num_nodes for ntype in (edge_type.src, edge_type.dst))
@@ -185,70 +181,3 @@ class _Selection:
         for start, stop in zip([0, *ends], ends, strict=False):
             of_value: dict[str, Source] = {n: SlicedRows(rows, start, stop) for n, rows in placed.items()}
             yield SlicedRows(edges, start, stop), of_value
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class ChangedScan(Scan):
-    """A scan, and changes to make of its graph."""
-
-    before: Scan
-    changes: GraphChanges
-
-    @property
-    def name(self) -> str:
-        """Name of the graph."""
-        return self.before.name
-
-    @property
-    def files(self) -> list[str]:
-        """All files of the graph before."""
-        return self.before.files
-
-    @property
-    def paths(self) -> list[Location]:
-        """Locations of all files of the graph before."""
-        return self.before.paths
-
-    @property
-    def source_types(self) -> tuple[type, ...]:
-        """Those of the graph before."""
-        return self.before.source_types
-
-    @property
-    def maps_ids(self) -> bool:
-        """Whether nodes are in the order of their IDs, which nobody has seen yet."""
-        return self.before.maps_ids
-
-    @property
-    def smallest_memory(self) -> int:
-        """Bytes without which nothing can be read."""
-        return max(SMALLEST_DATABASE_MEMORY, self.before.smallest_memory)
-
-    def identity(self) -> dict[str, Any]:
-        """Describe the changes, and the graph before: its rows in memory by name, the rest by a checksum."""
-        before = self.before.identity()
-        rows = {what: before.pop(what) for what in [*before] if what.startswith(ROWS_OF)}
-        return {**describe_changes(self.changes), **rows, "before": zlib.crc32(repr(sorted(before.items())).encode())}
-
-    def read(self, job: ScanJob) -> Graph:
-        """Read the graph before, and change it."""
-        inner = job.inner("before")
-        graph = self.before.read(replace(inner, counts_only=job.counts_only and not self.changes.read_edges))
-        check_changes(self.changes, graph.schema.ntypes, graph.schema.etypes, graph.data_sources)
-        return change_graph(graph, self.changes, job)
-
-    def outline(self) -> list[tuple[str, str]]:
-        """Say what is known of the graph before, and which changes follow."""
-        return [*self.before.outline(), *outline_changes(self.changes)]
-
-    def _scanned(self, changes: GraphChanges) -> Scan:
-        joined = join_changes(self.changes, changes)
-        return ChangedScan(self, changes) if joined is None else replace(self, changes=joined)
-
-
-def changed_scan(graph: Any, changes: GraphChanges) -> Scan:
-    """Describe changes of a graph or scan."""
-    if not isinstance(graph, Graph):
-        return ChangedScan(graph, changes)
-    check_changes(changes, graph.schema.ntypes, graph.schema.etypes, graph.data_sources)
-    return ChangedScan(GraphScan(graph), changes)

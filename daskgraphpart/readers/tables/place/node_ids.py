@@ -21,7 +21,7 @@ from daskgraphpart.readers.tables.describe.columns import STRINGS, shown
 from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
-    from daskgraphpart.graph.scan import ScanJob
+    from daskgraphpart.graph.scan_job import ScanJob
     from daskgraphpart.readers.tables.describe.description import Table
     from daskgraphpart.readers.tables.load.loaded_tables import Load
 
