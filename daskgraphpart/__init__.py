@@ -8,6 +8,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from daskgraphpart.errors import attribute_finder
+
 if TYPE_CHECKING:
     from daskgraphpart import errors as errors
     from daskgraphpart.dispatching.delivery.staged_array import open_staged as open_staged
@@ -81,8 +83,6 @@ __all__ = sorted(_HOMES)
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
-        from daskgraphpart.errors import attribute_finder
-
         return attribute_finder(__name__, __all__)(name)
     module = importlib.import_module(f"{__name__}.{_HOMES[name]}")
     globals()[name] = value = module if name in _MODULES else getattr(module, name)

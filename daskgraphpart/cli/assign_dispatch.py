@@ -160,30 +160,30 @@ def dispatch(**values: Any) -> None:
     num_parts = values["num_parts"]
     with run_of(values) as keywords:
         run = job_options(keywords)
-        machines = _machines_of(values, run.resources, assign_dir, out_dir)
+        machines = _machines_of(values, run.resources)
         spec = job_spec.JobSpec.of(graph, assign_dir, num_parts, out_dir, options, run.resources, dispatch_to=machines)
+        if machines is None and values["ip_config"]:
+            _check_machines(values["ip_config"], out_dir, spec.known_parts)
         outcome = run_job.run_dispatch(spec, run)
     show_outcome(outcome, values, () if is_given(values) else given[:1])
 
 
-def _machines_of(values: dict[str, Any], resources: Resources, assign_dir: str, out_dir: str) -> str | None:
+def _machines_of(values: dict[str, Any], resources: Resources) -> str | None:
     """File of machines, by either option; None to write all parts here."""
-    from daskgraphpart.partitioner.read_files import read_num_parts
-
-    machines: str | None
-    machines, by_dgl = values.get("dispatch_to"), values.get("ip_config")
-    if machines and by_dgl:
+    machines: str | None = values.get("dispatch_to")
+    if machines and values["ip_config"]:
         raise click.UsageError("Give only one of --dispatch-to and --ip-config.")
-    if not by_dgl or not is_on_this_machine(resources.cluster):
-        return machines or by_dgl
+    return machines or (None if is_on_this_machine(resources.cluster) else values["ip_config"])
+
+
+def _check_machines(file: str, out_dir: str, num_parts: int | None) -> None:
+    """Check a file of machines that get no parts."""
     from daskgraphpart.dispatching.delivery.machines import read_machines  # for few jobs
 
-    destination = read_machines(by_dgl, Path(out_dir))
-    num_parts = values["num_parts"] or read_num_parts(Path(assign_dir))
+    destination = read_machines(file, Path(out_dir))
     if num_parts is not None:
         destination.check_parts(num_parts)
     logger.info("--ip-config without a --cluster of these machines: writing all parts to OUT here")
-    return None
 
 
 def show_assignment(assignment: Owners, values: Mapping[str, Any], directory: str) -> None:

@@ -84,10 +84,12 @@ class ChangedScan(Scan):
         return ChangedScan(self, changes) if joined is None else replace(self, changes=joined)
 
 
-def view_graph(graph: Graph, changes: GraphChanges) -> Graph:
-    """Return the graph with changes that read no edges."""
-    check_changes(changes, graph.schema.ntypes, graph.schema.etypes, graph.data_sources)
-    return _changed(graph, changes)
+def change_given(given: Any, changes: GraphChanges) -> Graph | Scan:
+    """Change a graph, or describe changes that read edges or are of a scan."""
+    if not isinstance(given, Graph):
+        return ChangedScan(given, changes)
+    check_changes(changes, given.schema.ntypes, given.schema.etypes, given.data_sources)
+    return ChangedScan(GraphScan(given), changes) if changes.read_edges else _changed(given, changes)
 
 
 def change_graph(graph: Graph, changes: GraphChanges, job: ScanJob) -> Graph:
@@ -110,11 +112,3 @@ def _changed(graph: Graph, changes: GraphChanges, select: Select | None = None) 
     edges = add_reverse_types(changes, ntypes, edges, data, companions)
     counts = {of.name: of.num_nodes for of in graph.schema.node_types}
     return replace(graph_of(graph.name, counts, edges, data), raw_ids=graph.raw_ids, companions=companions)
-
-
-def changed_scan(graph: Any, changes: GraphChanges) -> Scan:
-    """Describe changes of a graph or scan."""
-    if not isinstance(graph, Graph):
-        return ChangedScan(graph, changes)
-    check_changes(changes, graph.schema.ntypes, graph.schema.etypes, graph.data_sources)
-    return ChangedScan(GraphScan(graph), changes)

@@ -111,9 +111,8 @@ class Graph(GraphSources, GraphMethods["Graph"]):
         return self.schema.num_edges
 
     def _viewed(self, changes: GraphChanges) -> Graph:
-        from daskgraphpart.graph.changed_scan import view_graph  # few jobs change graphs
-
-        return view_graph(self, changes)
+        viewed: Graph = self._changed(changes)
+        return viewed
 
     def _lazy_data(self, kind: str, types: Sequence[RowType]) -> Mapping[str, Mapping[str, Any]]:
         specs = {t.name: {spec.name: spec for spec in t.data} for t in types}

@@ -282,9 +282,13 @@ class GraphMethods(Public, ABC, Generic[ChangedT]):
 
     def _scanned(self, changes: GraphChanges) -> Scan:
         """Describe changes that read edges."""
-        from daskgraphpart.graph.changed_scan import changed_scan  # has this method, too
+        scan: Scan = self._changed(changes)
+        return scan
 
-        return changed_scan(self, changes)
+    def _changed(self, changes: GraphChanges) -> Any:
+        from daskgraphpart.graph.changed_scan import change_given  # few jobs change graphs
+
+        return change_given(self, changes)
 
 
 def _etypes(given: str | Sequence[str] | None) -> Any:

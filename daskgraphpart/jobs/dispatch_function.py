@@ -9,8 +9,9 @@ from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.jobs.job_options import JobOptions
 from daskgraphpart.jobs.job_spec import JobSpec
 from daskgraphpart.jobs.result_message import result_message
-from daskgraphpart.jobs.run_job import open_result, run_dispatch
+from daskgraphpart.jobs.run_job import run_dispatch
 from daskgraphpart.keywords import check_keywords
+from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph, open_result
 
 if TYPE_CHECKING:
     import os
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.graph.graph_like import GraphLike
     from daskgraphpart.jobs.owners import Assignment
-    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
 
 
 @check_keywords

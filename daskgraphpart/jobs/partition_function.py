@@ -10,9 +10,10 @@ from daskgraphpart.errors import OptionError
 from daskgraphpart.jobs.job_options import JobOptions
 from daskgraphpart.jobs.job_spec import JobSpec
 from daskgraphpart.jobs.result_message import result_message
-from daskgraphpart.jobs.run_job import open_result, run_dispatch
+from daskgraphpart.jobs.run_job import run_dispatch
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.options import chosen
+from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph, open_result
 from daskgraphpart.partitioner.assign_options import AssignOptions
 from daskgraphpart.partitioner.assignment import Owners
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.graph.graph_like import GraphLike
-    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
 
 
 @check_keywords

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from daskgraphpart.dispatching.destination import Destination
 from daskgraphpart.dispatching.dispatch_graph import dispatch_graph
@@ -25,7 +25,6 @@ from daskgraphpart.ids.hash_id_maps import describe_id_maps
 from daskgraphpart.jobs.estimate_job import show_estimate
 from daskgraphpart.jobs.job_inputs import input_paths, read_owners, share_owners
 from daskgraphpart.jobs.jobs import OutputDirectory, input_directory, open_job
-from daskgraphpart.layouts.dgl_config import PartitionConfig
 from daskgraphpart.layouts.layout import Layout, raw_file_layout
 from daskgraphpart.partitioner.assign_nodes import assign_nodes
 from daskgraphpart.partitioner.assign_options import AssignOptions
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from daskgraphpart.graph.scan import Scan
     from daskgraphpart.jobs.job_options import JobOptions
     from daskgraphpart.jobs.job_spec import JobSpec
-    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
     from daskgraphpart.storage.region import Region
     from daskgraphpart.storage.store_workspace.pieced_store import PiecedStore
 
@@ -80,16 +78,6 @@ def run_assign(spec: JobSpec, options: JobOptions) -> Owners:
                 return assignment
             listener.note(f"store: {store.describe_traffic()}")
             return replace(assignment, id_maps={of: store.place_of(path) for of, path in assignment.id_maps.items()})
-
-
-def open_result(result: JobResult, storage_options: Mapping[str, Any] | None = None) -> PartitionedGraph:
-    """Open what a job has written, if it is reachable from here."""
-    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph, open_partitions
-
-    if not result.unreadable:
-        return open_partitions(result.config_path, storage_options=storage_options)
-    content = PartitionConfig(result.graph_name, "metis", 1, result.book, ())
-    return PartitionedGraph(result.config_path, content, False, None, result.quality, result.unreadable)
 
 
 @contextmanager
@@ -235,10 +223,7 @@ def claimed_owners(
             assert isinstance(spec.target, Path), "it is on this machine"
             claimed, out = None, spec.target
         else:
-            from daskgraphpart.storage.output_lock import output_lock  # imports fsspec
-
-            claimed, out = stack.enter_context(output_lock(store.out)), store.output
-            store.with_claim(claimed.claim)
+            (_, claimed), out = stack.enter_context(store.claimed()), store.output
         check_assignment_directory(spec.scan, out, overwrite=True)
         show_estimate(spec, (), spec.scan.known, options.resources, out, listener)
         yield OutputDirectory(out, options.resources.workspace, claim, lambda: None, claimed=claimed), None

@@ -18,7 +18,6 @@ from daskgraphpart.graph.write_graph import TASK_MEMORY, ChunkFormat, write_grap
 from daskgraphpart.schema import check_name
 from daskgraphpart.storage.files import directory_on_disk, scratch_directory
 from daskgraphpart.storage.local_store import LOCAL
-from daskgraphpart.storage.output_lock import OutputLock, output_lock
 from daskgraphpart.storage.paths import check_apart, is_url, require_local, resolve_path
 
 if TYPE_CHECKING:
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.graph.graph_methods import GraphMethods
+    from daskgraphpart.storage.output_lock import OutputLock
     from daskgraphpart.storage.store import WorkspaceStore
 
 
@@ -90,8 +90,7 @@ def save_graph(
         from daskgraphpart.jobs.open_workspace import open_workspace  # imports fsspec
 
         with open_workspace(resources, place, scan.paths) as store:
-            with output_lock(store.out) as claimed, directory_on_disk(store.output) as scratch:
-                store = store.with_claim(claimed.claim)
+            with store.claimed() as (store, claimed), directory_on_disk(store.output) as scratch:
                 replace(saving, store=store, claimed=claimed).write(scan, store.output, scratch)
             saving.progress.note(f"store: {store.describe_traffic()}")
     else:

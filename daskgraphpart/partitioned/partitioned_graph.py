@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import GraphPartError, printable
 from daskgraphpart.keywords import check_keywords
+from daskgraphpart.layouts.dgl_config import PartitionConfig
 from daskgraphpart.partitioned.methods import pyg_methods, reorder_methods, tool_methods
 from daskgraphpart.partitioned.part import Part
 from daskgraphpart.partitioned.stored_partitions import StoredPartitions, open_stored, quality_of, recorded_quality
@@ -16,6 +17,7 @@ from daskgraphpart.storage.paths import AnyPath, is_remote
 from daskgraphpart.units import format_count, format_number, format_size, html_table, text_table
 
 if TYPE_CHECKING:
+    from daskgraphpart.dispatching.finish import JobResult
     from daskgraphpart.quality import Quality
 
 NEXT_CALLS = ("parts.report()", "parts.verify(graph)", "parts.part(0).to_pyg()")
@@ -57,6 +59,14 @@ def open_partitions(
     (4, 'shop.json')
     """
     return open_stored(PartitionedGraph, path, confined=confined, storage_options=storage_options)
+
+
+def open_result(result: JobResult, storage_options: Mapping[str, Any] | None = None) -> PartitionedGraph:
+    """Open what a job has written, if it is reachable from here."""
+    if not result.unreadable:
+        return open_partitions(result.config_path, storage_options=storage_options)
+    content = PartitionConfig(result.graph_name, "metis", 1, result.book, ())
+    return PartitionedGraph(result.config_path, content, False, None, result.quality, result.unreadable)
 
 
 class PartitionedGraph(StoredPartitions):

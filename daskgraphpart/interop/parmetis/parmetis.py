@@ -31,9 +31,10 @@ from daskgraphpart.interop.parmetis.write_text import (
 from daskgraphpart.jobs.job_inputs import open_chunked
 from daskgraphpart.jobs.job_options import JobOptions
 from daskgraphpart.jobs.job_spec import JobSpec
-from daskgraphpart.jobs.run_job import check_assignment_directory, open_result, run_dispatch
+from daskgraphpart.jobs.run_job import check_assignment_directory, run_dispatch
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.options import option
+from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph, open_result
 from daskgraphpart.partitioner.parmetis_files import ParmetisFiles, find_parts, read_parmetis_parts
 from daskgraphpart.partitioner.write_files import write_assignment
 from daskgraphpart.schema import check_name
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
 
     from daskgraphpart.dispatching.finish import JobResult
     from daskgraphpart.graph.graph import Graph
-    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
 
 __all__ = ["convert", "read", "write"]
 

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from daskgraphpart.engine.resources import detect_resources
-from daskgraphpart.errors import OptionError
 from daskgraphpart.partitioned.stored_part import StoredPart
 from daskgraphpart.storage.paths import AnyPath, require_local
 
 if TYPE_CHECKING:
+    import numpy as np
     from distributed import Client
     from distributed.deploy import Cluster
 
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.partitioned.stored_partitions import StoredPartitions
-    from daskgraphpart.partitioned.views import TypeView
 
 
 def to_original(
@@ -88,31 +84,8 @@ def to_original(
     >>> parts.to_original("user", scores, "scores.parquet")
     PosixPath('scores.parquet')
     """
-    from daskgraphpart.tools.reorder import own_ids, row_files  # import pyarrow
-
-    is_table, path = out is not None and Path(str(out)).suffix == ".parquet", None
-    if id_map is not None and not is_table and decode is None:
-        what = "only parquet output has a column for original IDs"
-        raise OptionError(what, option="id_map", expected="an output that ends in .parquet", found=out)
-    if decode is not None and out is not None and not is_table:
-        what = "only parquet output has a column for text"
-        raise OptionError(what, option="decode", expected="an output that ends in .parquet", found=out)
-    if is_table and (id_map is not None or kind in partitions.ntypes):
-        path = row_files.find_id_map(
-            id_map, str(kind), partitions.config, partitions.name, confined=partitions.is_confined
-        )
-    categories = None
-    if largest or decode is not None:
-        view = _view(partitions, kind)
-        rows = row_files.open_rows(rows, len(view), view.name)
-        rows = row_files.largest_column(rows, "--largest") if decode is None else row_files.codes_of(rows, "--decode")
-        categories = (
-            None
-            if decode is None
-            else row_files.find_categories(view.name, view.data, decode, own_ids.places_of_text(partitions, id_map))
-        )
     how: Any = {"resources": detect_resources(memory, cluster, workers, workspace=workspace), "progress": progress}
-    how |= {"legend": row_files.Legend(path, categories), "overwrite": overwrite}
+    how |= {"overwrite": overwrite, "id_map": id_map, "largest": largest, "decode": decode}
     return _reorder(partitions, kind, rows, out, to_original=True, **how)
 
 
@@ -164,14 +137,9 @@ def _reorder(
     out: AnyPath | None,
     **how: Any,
 ) -> Any:
-    from daskgraphpart.tools.reorder.reorder import reorder  # imports dask
+    from daskgraphpart.tools.reorder.reorder_type import reorder_type  # imports dask
 
-    out = None if out is None else require_local(out, "the output")
-    return reorder(rows, _view(partitions, kind).original_ids, out, **how)
-
-
-def _view(partitions: StoredPartitions, kind: str | tuple[str, str, str]) -> TypeView:
-    return partitions.nodes[kind] if kind in partitions.ntypes else partitions.edges[kind]  # type: ignore[index]
+    return reorder_type(partitions, kind, rows, None if out is None else require_local(out, "the output"), **how)
 
 
 def own_ids(
@@ -290,11 +258,6 @@ def owned_to_original(
     >>> ids[:3], ages[:3]
     (array([ 2,  6, 10]), array([48, 21, 60]))
     """
-    from daskgraphpart.tools.reorder import own_ids, row_files  # import pyarrow
+    from daskgraphpart.tools.reorder.reorder_type import reorder_part  # imports pyarrow
 
-    name = part.resolve_type(kind)
-    ids = part.original_ids[name].compute(scheduler="sync")
-    values = np.asarray(row_files.open_rows(rows, len(ids), f"{name} in part {part.part_id}")[:])
-    order = np.argsort(ids, kind="stable")
-    ids = ids[order]
-    return own_ids.own_of_originals(part.whole, name, ids, id_map) if name in part.book.ntypes else ids, values[order]
+    return reorder_part(part, kind, rows, id_map)

@@ -25,7 +25,7 @@ from daskgraphpart.errors import InputFileNotFoundError, OutputLockedError, Resu
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.local_store import LOCAL
 from daskgraphpart.storage.object_store import OBJECTS
-from daskgraphpart.storage.output_lock import delete_claimed_below
+from daskgraphpart.storage.output_lock import OutputLock, delete_claimed_below, output_lock
 from daskgraphpart.storage.paths import is_remote
 from daskgraphpart.storage.store import LocalPath, WorkspaceStore, Writes, attached
 from daskgraphpart.storage.store_lock import Claim, StoreLock
@@ -88,11 +88,13 @@ class PiecedStore(WorkspaceStore):
         shutil.rmtree(_disks.get(self.run, ""), ignore_errors=True)
         _of_runs.pop(self.run, None)
 
-    def with_claim(self, claim: Claim) -> PiecedStore:
-        """Let this run write to the output by its claim."""
-        store = replace(self, claim=claim)
-        store.attach()
-        return store
+    @contextmanager
+    def claimed(self) -> Iterator[tuple[PiecedStore, OutputLock]]:
+        """Take the output for one run, and let this run write to it."""
+        with output_lock(self.out) as lock:
+            store = replace(self, claim=lock.claim)
+            store.attach()
+            yield store, lock
 
     def at_pass(self, number: int) -> PiecedStore:
         return replace(self, number=number)
