@@ -65,26 +65,29 @@ def chosen(kind: type[T], keywords: Mapping[str, Any]) -> T:
 def check_options(options: Any) -> None:
     """Check types, choices and minimums; a tuple, or text such as ``"coo,csc"``, may name each choice once."""
     for name, stated in stated_options(options).items():
-        value, limits, place = getattr(options, name), stated.metadata, option_name(name)
-        if (kind := limits["kind"]) in _KINDS and value is not stated.default:
-            object.__setattr__(options, name, value := _checked(value, place, *_KINDS[kind]))
-        if kind is tuple:
-            object.__setattr__(options, name, value := words_of(value))
-        choices, what = limits["choices"], name.replace("_", " ")
-        if choices and isinstance(value, tuple):
-            for word in value:
-                check_choice(what, place, word, choices, limits["hint"])
-            if not value:
-                raise OptionError(f"{place} is empty", place=place, hint=choose_from(choices))
-            if len(set(value)) != len(value):
-                raise OptionError(
-                    f"{place} names a choice twice", place=place, found=",".join(value), hint="remove one"
-                )
-        elif choices and not limits["values"] and value != stated.default:
-            check_choice(what, place, value, choices)
-        if limits["min"] is not None and value is not None and value < limits["min"]:
-            what = f"{place} {value} is too small"
-            raise OptionError(what, place=place, hint=f"use {limits['min']} or more")
+        value, kind = getattr(options, name), stated.metadata["kind"]
+        if value is not stated.default or kind is tuple:
+            place = option_name(name)
+            value = _checked(value, place, *_KINDS[kind]) if kind in _KINDS else value
+            value = words_of(value) if kind is tuple else value
+            object.__setattr__(options, name, value)
+            _check_limits(value, place, name.replace("_", " "), stated)
+
+
+def _check_limits(value: Any, place: str, what: str, stated: Field[Any]) -> None:
+    limits, choices = stated.metadata, stated.metadata["choices"]
+    if choices and isinstance(value, tuple):
+        for word in value:
+            check_choice(what, place, word, choices, limits["hint"])
+        if not value:
+            raise OptionError(f"{place} is empty", place=place, hint=choose_from(choices))
+        if len(set(value)) != len(value):
+            raise OptionError(f"{place} names a choice twice", place=place, found=",".join(value), hint="remove one")
+    elif choices and not limits["values"] and value != stated.default:
+        check_choice(what, place, value, choices)
+    if limits["min"] is not None and value is not None and value < limits["min"]:
+        hint = f"use {limits['min']} or more"
+        raise OptionError(f"{place} {value} is too small", place=place, hint=hint)
 
 
 def take_members(options: Any, name: str, others: Iterable[str] | None = None) -> None:

@@ -131,13 +131,18 @@ def load_class(group: str, name: str, kind: type[T]) -> type[T]:
     if name not in _found(group):
         raise PluginError(f"no package has the {group.removesuffix('s')} {name!r}", hint=WHERE_FROM)
     plugin = _found(group)[name]
-    with _blaming(plugin, "", "cannot import the {}"):
-        loaded = resolve_name(plugin.home)
+    loaded = _imported(plugin)
     if not (isinstance(loaded, type) and issubclass(loaded, kind)):
         raise _broken(plugin, f"a {kind.__name__}", repr(loaded))
     if missing := ", ".join(sorted(getattr(loaded, "__abstractmethods__", ()))):
         raise _broken(plugin, f"a subclass of {kind.__name__} with all its methods", f"no {missing}")
     return loaded
+
+
+@cache
+def _imported(plugin: Plugin) -> object:
+    with _blaming(plugin, "", "cannot import the {}"):
+        return resolve_name(plugin.home)
 
 
 def first_answer(group: str, ask: Callable[[Any], Any], kind: type[T]) -> tuple[T | None, PluginError | None]:
@@ -169,10 +174,11 @@ def broken_contract(group: str, name: str, expected: str, found: str) -> PluginE
 
 def blaming(group: str, home: type | str, expected: str) -> AbstractContextManager[None]:
     """Name the plug-in, given by name or class, in what it raises, except errors for users."""
-    plugins = _found(group).values()
-    where = home if isinstance(home, str) else f"{home.__module__}:{home.__qualname__}"
-    plugin = next((each for each in plugins if where in (each.name, each.home)), None)
-    return nullcontext() if plugin is None else _blaming(plugin, expected, seconds=0)
+    plugin = _found(group).get(home) if isinstance(home, str) else None
+    if isinstance(home, type):
+        where = f"{home.__module__}:{home.__qualname__}"
+        plugin = next((each for each in _found(group).values() if each.home == where), None)
+    return nullcontext() if plugin is None or not plugin.package else _blaming(plugin, expected, seconds=0)
 
 
 def _broken(plugin: Plugin, expected: str, found: str) -> PluginError:

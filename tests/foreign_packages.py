@@ -30,6 +30,7 @@ def forget_packages() -> None:
     """Look for packages again."""
     for cached in (
         registry._found,
+        registry._imported,
         registry._warn,
         registry.warn_of_unknown_groups,
         registry.plugin_names,

@@ -54,7 +54,7 @@ class GraphScan(Scan):
 
     @property
     def _metadata(self) -> list[Location]:
-        return [] if self.directory is None else [join_path(self.directory, METADATA_FILE)]
+        return [join_path(to_path(self.graph.directory), METADATA_FILE)] if self.graph.directory else []
 
     def identity(self) -> dict[str, Any]:
         """Describe the graph: checksums of its metadata and schema, and names of collections."""

@@ -122,7 +122,8 @@ def started(spec: JobSpec, options: JobOptions, store: PiecedStore | None = None
             if destination is not None:
                 destination.check(first)
         graph = scan.stage(Path(work.root) / "tables", first, spec.edge_weights)
-        spec, layouts = spec.check(graph)
+        if graph is not known:
+            spec, layouts = spec.check(graph)
         runner = stack.enter_context(first.for_tasks_of(*spec.smallest_memory(graph.schema, first.scheduler.processes)))
         if known is None and spec.target is not None:
             plan = show_estimate(spec, layouts, graph, runner.resources, out, runner.progress)

@@ -20,6 +20,8 @@ from daskgraphpart.storage.store import LocalPath, Store, WorkspaceStore, attach
 
 def store_of(path: AnyPath) -> Store[Any]:
     """Return the store in which a file lies."""
+    if isinstance(path, (str, Path)) and not attached:
+        return LOCAL
     return OBJECTS if is_remote(path) else workspace_store(path)
 
 

@@ -86,12 +86,12 @@ def join_path(directory: Location, name: str) -> Location:
 
 def to_path(path: AnyPath) -> Location:
     """Return a path from `resolve_path` as a `Path` or `UPath`."""
-    return path if is_remote(path) else Path(path)
+    return Path(path) if isinstance(path, (str, os.PathLike)) else path
 
 
 def to_key(path: AnyPath) -> FilePath:
     """Return a path as in blocks and regions: a string, or a `UPath`."""
-    return path if is_remote(path) else os.fspath(path)
+    return os.fspath(path) if isinstance(path, (str, os.PathLike)) else path
 
 
 def require_local(path: AnyPath, what: str, why: str = "copy it from or to the store yourself") -> Path:
