@@ -20,7 +20,7 @@ from inside import Resources, SilentProgress, detect_resources, generate, open_r
 from keywords import spelled
 
 import daskgraphpart as dgp
-from daskgraphpart.storage.files import lasting_directory
+from daskgraphpart.storage.scratch import lasting_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

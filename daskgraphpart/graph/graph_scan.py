@@ -14,8 +14,9 @@ from daskgraphpart.graph.metadata import METADATA_FILE
 from daskgraphpart.graph.scan import ROWS_OF, Scan
 from daskgraphpart.graph.share_arrays import make_seekable, share_arrays
 from daskgraphpart.source import describe_views
-from daskgraphpart.storage.files import cached_listings, is_file, read_file, scratch_directory
+from daskgraphpart.storage.files import cached_listings, is_file, read_file
 from daskgraphpart.storage.paths import Location, join_path, to_path
+from daskgraphpart.storage.scratch import scratch_directory
 
 if TYPE_CHECKING:
     from daskgraphpart.engine.progress import Progress

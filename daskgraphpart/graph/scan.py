@@ -26,8 +26,9 @@ from daskgraphpart.keywords import check_keywords
 from daskgraphpart.registry import blaming
 from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
 from daskgraphpart.storage.faults import environment_faults
-from daskgraphpart.storage.files import delete_tree, directory_on_disk, lasting_directory, scratch_directory
+from daskgraphpart.storage.files import delete_tree, directory_on_disk
 from daskgraphpart.storage.region import Region
+from daskgraphpart.storage.scratch import lasting_directory, scratch_directory
 from daskgraphpart.units import format_size
 
 if TYPE_CHECKING:

@@ -9,14 +9,9 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.dispatching.destination import Destination
 from daskgraphpart.dispatching.job import smallest_task_memory
 from daskgraphpart.errors import InputFileNotFoundError, OptionError
-from daskgraphpart.jobs.job_inputs import (
-    check_order,
-    files_of_owners,
-    fingerprint,
-    identify_owners,
-    input_paths,
-    output_of,
-)
+from daskgraphpart.jobs.check_order import check_order
+from daskgraphpart.jobs.fingerprint import files_of_owners, fingerprint, identify_owners
+from daskgraphpart.jobs.job_inputs import input_paths, output_of
 from daskgraphpart.layouts.dgl import DglLayout
 from daskgraphpart.layouts.layout import HOT_ROWS, GraphBoltAttributes, Layout
 from daskgraphpart.layouts.plugin_layouts import plugin_layouts

@@ -19,7 +19,8 @@ from daskgraphpart.dispatching.workspace import Workspace
 from daskgraphpart.engine.journal import JOURNAL_NAME, RESTART_HINT, Journal, boot_id, read_header
 from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileError, OutputLockedError, ResumeError
-from daskgraphpart.jobs.job_inputs import check_unchanged, input_paths
+from daskgraphpart.jobs.fingerprint import check_unchanged
+from daskgraphpart.jobs.job_inputs import input_paths
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import make_directory, shown_name, workspace_store
 from daskgraphpart.storage.lock import LOCK_NAME, Lock

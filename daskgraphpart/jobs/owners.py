@@ -17,8 +17,8 @@ from daskgraphpart.partitioner.owner_collections import owned_edges, owner_array
 from daskgraphpart.partitioner.write_files import keep_assignment
 from daskgraphpart.public import Public
 from daskgraphpart.storage.faults import environment_faults
-from daskgraphpart.storage.files import lasting_directory
 from daskgraphpart.storage.paths import require_local
+from daskgraphpart.storage.scratch import lasting_directory
 from daskgraphpart.units import format_number, html_table
 
 if TYPE_CHECKING:

@@ -30,8 +30,9 @@ from daskgraphpart.partitioner.assign_nodes import assign_nodes
 from daskgraphpart.partitioner.assign_options import AssignOptions
 from daskgraphpart.partitioner.assignment import META_FILE, TRAINERS, Owners
 from daskgraphpart.storage.faults import environment_faults
-from daskgraphpart.storage.files import is_file, lasting_directory, make_directory, shown_name
+from daskgraphpart.storage.files import is_file, make_directory, shown_name
 from daskgraphpart.storage.paths import check_apart, is_url
+from daskgraphpart.storage.scratch import lasting_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

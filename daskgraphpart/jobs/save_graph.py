@@ -16,9 +16,10 @@ from daskgraphpart.graph.scan_job import ScanJob
 from daskgraphpart.graph.share_arrays import is_seen_everywhere
 from daskgraphpart.graph.write_graph import TASK_MEMORY, ChunkFormat, write_graph
 from daskgraphpart.schema import check_name
-from daskgraphpart.storage.files import directory_on_disk, scratch_directory
+from daskgraphpart.storage.files import directory_on_disk
 from daskgraphpart.storage.local_store import LOCAL
 from daskgraphpart.storage.paths import check_apart, is_url, require_local, resolve_path
+from daskgraphpart.storage.scratch import scratch_directory
 
 if TYPE_CHECKING:
     import os

@@ -17,7 +17,7 @@ from daskgraphpart.errors import AssignmentError, InputFileError, InputFileNotFo
 from daskgraphpart.partitioner.assignment import MAX_PARTS, Owners, create_owner_files, owner_regions
 from daskgraphpart.readers.database import open_database, quote, read, run, translated_errors
 from daskgraphpart.storage.faults import attach_path_to_error
-from daskgraphpart.storage.files import scratch_directory
+from daskgraphpart.storage.scratch import scratch_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

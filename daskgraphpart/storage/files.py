@@ -1,14 +1,11 @@
-"""Ask about, list and read files, whose path tells in which store they lie; make temporary directories."""
+"""Ask about, list and read files, whose path tells in which store they lie."""
 
 from __future__ import annotations
 
-import atexit
 import io
 import os
-import shutil
-import tempfile
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
@@ -138,23 +135,6 @@ def local_copy(path: LocalPath, *, is_final: bool = False) -> str:
 def directory_on_disk(path: LocalPath) -> AbstractContextManager[Path]:
     """Yield a directory on this machine's disk: the one given or, in place of one elsewhere, a temporary one."""
     return workspace_store(path).directory_on_disk(path)
-
-
-@contextmanager
-def scratch_directory(where: LocalPath) -> Iterator[Path]:
-    """Make a directory for temporary files in another, created if needed; remove it at the end."""
-    Path(where).mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".daskgraphpart-", dir=where, ignore_cleanup_errors=True) as directory:
-        yield Path(directory)
-
-
-def lasting_directory(where: LocalPath | None = None) -> Path:
-    """Make a temporary directory, in another one if given, that Python removes on exit."""
-    if where is not None:
-        Path(where).mkdir(parents=True, exist_ok=True)
-    directory = tempfile.mkdtemp(prefix="daskgraphpart-" if where is None else ".daskgraphpart-", dir=where)
-    atexit.register(shutil.rmtree, directory, ignore_errors=True)
-    return Path(directory)
 
 
 FileState: TypeAlias = tuple[int, int, int] | None

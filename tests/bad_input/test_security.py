@@ -19,7 +19,7 @@ from bad_input.test_npy import Trap
 import daskgraphpart as dgp
 from daskgraphpart import GraphPartError
 from daskgraphpart.dispatching.workspace import Workspace
-from daskgraphpart.storage.files import lasting_directory
+from daskgraphpart.storage.scratch import lasting_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable

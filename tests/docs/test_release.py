@@ -14,7 +14,7 @@ import daskgraphpart
 from daskgraphpart.array_layouts import ondisk, parquet, ranks
 from daskgraphpart.dispatching.dispatch_options import LAYOUTS
 from daskgraphpart.engine import displays
-from daskgraphpart.jobs import estimate_job, job_inputs
+from daskgraphpart.jobs import estimate_job, fingerprint
 from daskgraphpart.layouts import manifest
 from daskgraphpart.partitioner import write_files
 from daskgraphpart.tools.report import figures
@@ -86,7 +86,7 @@ def test_versions_of_what_is_written_are_those_of_the_code() -> None:
         f"{manifest.VERSION}; {manifest.VERSION - 1} is read",
         f"{ranks.VERSION}, {parquet.VERSION}, {ondisk.VERSION}",
         write_files.DGL_META_VERSION,
-        *(str(of) for of in (figures.VERSION, estimate_job.VERSION, displays.JSON_VERSION, job_inputs.WORK_VERSION)),
+        *(str(of) for of in (figures.VERSION, estimate_job.VERSION, displays.JSON_VERSION, fingerprint.WORK_VERSION)),
     ]
     formats = (ROOT / "docs" / "formats.md").read_text()
     assert f"the version is {manifest.VERSION}. " in formats

@@ -32,9 +32,9 @@ from daskgraphpart.partitioner.from_arrays import assignment_of, write_type_weig
 from daskgraphpart.readers.objects.open_object import complete_graph
 from daskgraphpart.readers.open_scan import open_scan
 from daskgraphpart.schema import GraphSchema, check_name
-from daskgraphpart.storage.files import scratch_directory
 from daskgraphpart.storage.lock import is_unfinished
 from daskgraphpart.storage.paths import require_local
+from daskgraphpart.storage.scratch import scratch_directory
 from daskgraphpart.units import format_size
 
 if TYPE_CHECKING:

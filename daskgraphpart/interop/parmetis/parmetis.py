@@ -39,9 +39,9 @@ from daskgraphpart.partitioner.parmetis_files import ParmetisFiles, find_parts, 
 from daskgraphpart.partitioner.write_files import write_assignment
 from daskgraphpart.schema import check_name
 from daskgraphpart.storage.faults import environment_faults
-from daskgraphpart.storage.files import scratch_directory
 from daskgraphpart.storage.lock import is_unfinished, locked_output
 from daskgraphpart.storage.paths import require_local, to_path
+from daskgraphpart.storage.scratch import scratch_directory
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -31,9 +31,9 @@ from daskgraphpart.partitioner.parmetis_files import (
 )
 from daskgraphpart.readers.database import open_database, run
 from daskgraphpart.schema import STORED_DTYPES, check_name
-from daskgraphpart.storage.files import scratch_directory
 from daskgraphpart.storage.json_file import convert_json, read_json_object
 from daskgraphpart.storage.region import Region, create_npy
+from daskgraphpart.storage.scratch import scratch_directory
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -19,8 +19,9 @@ from daskgraphpart.graph.share_arrays import share_rows
 from daskgraphpart.ids.id_map import id_batches
 from daskgraphpart.partitioner.extend.old_owners import read_old_owners
 from daskgraphpart.readers.database import insert_batches, open_database, read
-from daskgraphpart.storage.files import directory_on_disk, scratch_directory
+from daskgraphpart.storage.files import directory_on_disk
 from daskgraphpart.storage.region import Region, create_files, map_npy, npy_region
+from daskgraphpart.storage.scratch import scratch_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

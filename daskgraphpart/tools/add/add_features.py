@@ -42,7 +42,7 @@ from daskgraphpart.graph.sources import INT64, FileRows
 from daskgraphpart.ids.id_map import COLUMN
 from daskgraphpart.ids.id_map_file import IdMapFile
 from daskgraphpart.ids.recorded_id_maps import IdMaps
-from daskgraphpart.jobs.job_inputs import fingerprint
+from daskgraphpart.jobs.fingerprint import fingerprint
 from daskgraphpart.jobs.job_options import JobOptions
 from daskgraphpart.jobs.jobs import open_job
 from daskgraphpart.layouts.known_outputs import DIST_GRAPH

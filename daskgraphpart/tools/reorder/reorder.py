@@ -18,8 +18,8 @@ from daskgraphpart.partitioned.part_collections import reordered_array
 from daskgraphpart.partitioned.stored_rows import BLOCK_NBYTES, Reordered, StoredRows
 from daskgraphpart.storage.atomic import publish, temporary_path
 from daskgraphpart.storage.faults import attach_path_to_error, environment_faults
-from daskgraphpart.storage.files import lasting_directory, scratch_directory
 from daskgraphpart.storage.region import Region, create_npy, map_npy
+from daskgraphpart.storage.scratch import lasting_directory, scratch_directory
 from daskgraphpart.storage.zarr_arrays import create_rows_array
 from daskgraphpart.tools.reorder import row_files
 

@@ -19,7 +19,7 @@ from daskgraphpart.engine.progress import Progress, ProgressListener, open_progr
 from daskgraphpart.engine.resources import resources_of
 from daskgraphpart.errors import OptionError, choose_from
 from daskgraphpart.ids.fanouts import texts_of_fanouts
-from daskgraphpart.jobs.job_inputs import check_order
+from daskgraphpart.jobs.check_order import check_order
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.options import stated_options
 from daskgraphpart.partitioner.assign_nodes import check_method

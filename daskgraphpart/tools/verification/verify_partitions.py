@@ -33,9 +33,10 @@ from daskgraphpart.layouts.dgl_config_reader import find_config
 from daskgraphpart.layouts.manifest import ADDED, data_of
 from daskgraphpart.layouts.manifest_reader import Manifest, find_manifest
 from daskgraphpart.readers.open_scan import open_scan
-from daskgraphpart.storage.files import is_directory, is_file, scratch_directory
+from daskgraphpart.storage.files import is_directory, is_file
 from daskgraphpart.storage.paths import Location, is_url, resolve_path, to_key
 from daskgraphpart.storage.region import id_dtype
+from daskgraphpart.storage.scratch import scratch_directory
 from daskgraphpart.tools.verification import headers
 from daskgraphpart.tools.verification.contents import Contents, map_findings
 from daskgraphpart.tools.verification.findings import Finding, VerifyReport
