@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 from daskgraphpart.engine.progress import Progress, open_progress
 from daskgraphpart.engine.resources import detect_resources
-from daskgraphpart.graph.transforms.changes import NO_CHANGES, GraphChanges
+from daskgraphpart.graph.transforms.changes import NO_CHANGES, GraphChanges, etypes_of
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.public import Public
 from daskgraphpart.storage.faults import environment_faults
@@ -291,8 +291,8 @@ class GraphMethods(Public, ABC, Generic[ChangedT]):
         return change_given(self, changes)
 
 
-def _etypes(given: str | Sequence[str] | None) -> Any:
-    return True if given is None else given
+def _etypes(given: str | Sequence[str] | None) -> tuple[str, ...]:
+    return etypes_of(given is None or given)
 
 
 def change(graph: Any, changes: GraphChanges) -> Any:

@@ -10,7 +10,6 @@ from daskgraphpart.jobs.job_spec import JobSpec
 from daskgraphpart.jobs.result_message import result_message
 from daskgraphpart.jobs.run_job import run_assign
 from daskgraphpart.keywords import check_keywords
-from daskgraphpart.options import chosen
 from daskgraphpart.partitioner.assign_options import AssignOptions
 
 if TYPE_CHECKING:
@@ -105,7 +104,11 @@ def assign(
     """
     from daskgraphpart.jobs.owners import public  # slow to import, and not needed before
 
-    options = chosen(AssignOptions, locals())
+    options = AssignOptions(
+        method=method, balance=balance, seed=seed, refine=refine, objtype=objtype, fanouts=fanouts,
+        training_options=training_options, method_options=method_options, effort=effort, edge_weight=edge_weight,
+        extend=extend, extend_options=extend_options,
+    )  # fmt: skip
     resources = detect_resources(
         memory, cluster, workers, workspace=workspace, keep_workspace=keep_workspace, takes_store=True
     )

@@ -15,11 +15,10 @@ from daskgraphpart.graph.graph import Graph, read_chunked
 from daskgraphpart.graph.graph_methods import change
 from daskgraphpart.graph.graph_scan import GraphScan
 from daskgraphpart.graph.metadata import METADATA_FILE
-from daskgraphpart.graph.transforms.changes import GraphChanges
+from daskgraphpart.graph.transforms.changes import GraphChanges, etypes_of
 from daskgraphpart.graph.write_graph import TASK_MEMORY, ChunkFormat
 from daskgraphpart.jobs.save_graph import Saving, save_graph
 from daskgraphpart.keywords import check_keywords
-from daskgraphpart.options import chosen
 from daskgraphpart.readers.objects.open_object import complete_graph
 from daskgraphpart.readers.open_scan import open_scan
 from daskgraphpart.readers.tables.read_options import ReadOptions, Tables
@@ -177,7 +176,11 @@ def chunk_graph(
     if output_path is None:
         raise OptionError("nowhere to write", place="output_path", hint="give a directory")
     check_name(name, "graph name")
-    wanted = chosen(GraphChanges, locals())
+    wanted = GraphChanges(
+        edge_types_from=edge_types_from, add_reverse=add_reverse, copy_edge_data=copy_edge_data,
+        remove_self_loops=etypes_of(remove_self_loops), deduplicate=etypes_of(deduplicate),
+        add_self_loops=etypes_of(add_self_loops), cast=cast,
+    )  # fmt: skip
     resources = detect_resources(memory, cluster, workers, workspace=workspace, takes_store=True)
     chunks_of = {
         "nodes": num_chunks_nodes,

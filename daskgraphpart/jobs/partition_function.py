@@ -12,7 +12,6 @@ from daskgraphpart.jobs.job_spec import JobSpec
 from daskgraphpart.jobs.result_message import result_message
 from daskgraphpart.jobs.run_job import run_dispatch
 from daskgraphpart.keywords import check_keywords
-from daskgraphpart.options import chosen
 from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph, open_result
 from daskgraphpart.partitioner.assign_options import AssignOptions
 from daskgraphpart.partitioner.assignment import Owners
@@ -202,7 +201,11 @@ def partition(
     if isinstance(method, Owners):
         what, hint = "method is an Assignment", "call dispatch(graph, assignment, out) instead"
         raise OptionError(what, place="method", hint=hint)
-    owners = chosen(AssignOptions, locals())
+    owners = AssignOptions(
+        method=method, balance=balance, seed=seed, refine=refine, objtype=objtype, fanouts=fanouts,
+        training_options=training_options, method_options=method_options, effort=effort, edge_weight=edge_weight,
+        extend=extend, extend_options=extend_options,
+    )  # fmt: skip
     options = DispatchOptions(num_hops=num_hops, layout=layout, layout_options=layout_options)
     resources = detect_resources(memory, cluster, workers, "auto", workspace, workspace_options, takes_store=True)
     how: Any = {"storage_options": storage_options, "dispatch_to": dispatch_to}

@@ -12,7 +12,6 @@ from daskgraphpart.jobs.job_options import JobOptions
 from daskgraphpart.jobs.job_spec import JobSpec
 from daskgraphpart.jobs.run_job import opened_workspace
 from daskgraphpart.keywords import check_keywords
-from daskgraphpart.options import chosen
 from daskgraphpart.partitioner.assign_options import AssignOptions
 from daskgraphpart.partitioner.assignment import Owners
 from daskgraphpart.storage.faults import environment_faults
@@ -108,7 +107,11 @@ def plan(
     workspace  about 282 kB at its peak
     memory     2 tasks at a time of at most 500 MB; budget 1.0 GB, at least 16.8 MB
     """
-    making = chosen(AssignOptions, locals())
+    making = AssignOptions(
+        method=method, balance=balance, seed=seed, refine=refine, objtype=objtype, fanouts=fanouts,
+        training_options=training_options, method_options=method_options, effort=effort, edge_weight=edge_weight,
+        extend=extend, extend_options=extend_options,
+    )  # fmt: skip
     options = DispatchOptions(num_hops=num_hops, layout=layout, layout_options=layout_options)
     resources = detect_resources(memory, cluster, workers, "auto", workspace, workspace_options, takes_store=True)
     how: Any = {"storage_options": storage_options, "dispatch_to": dispatch_to}
