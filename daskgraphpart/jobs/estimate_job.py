@@ -12,17 +12,15 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.engine.resources import Resources, is_on_this_machine
 from daskgraphpart.errors import PlanError
 from daskgraphpart.jobs.estimate_dispatch import (
-    PassEstimate,
-    Writing,
     copies_nbytes,
     expect,
     files_of,
-    list_passes,
     output_nbytes,
     task_upload_nbytes,
     workspace_files,
     workspace_nbytes,
 )
+from daskgraphpart.jobs.list_passes import PassEstimate, Writing, list_passes
 from daskgraphpart.kernels.compiled import note_on_compiling
 from daskgraphpart.partitioner.assign_options import METHODS, AssignOptions
 from daskgraphpart.partitioner.assignment import Owners
