@@ -74,13 +74,9 @@ def _warn_of_empty_parts(job: Job, sizes: GraphSizes) -> None:
         empty, total = int((owned == 0).sum()), int(owned.sum())
         if empty and node_type.data:
             others = ", or the option fill_parts, which gives every part one" if total >= job.num_parts else ""
-            logger.warning(
-                "%d of %d parts own no node of type %r, which has features, so DGL's servers cannot start on them; %s",
-                empty,
-                job.num_parts,
-                node_type.name,
-                f"use fewer parts{others}" if total else "leave out the features of a type without nodes",
-            )
+            advice = f"use fewer parts{others}" if total else "leave out the features of a type without nodes"
+            what = "%d of %d parts own no node of type %r, which has features: DGL's servers cannot start on them; %s"
+            logger.warning(what, empty, job.num_parts, node_type.name, advice)
     empty = int((sizes.num_edges.sum(axis=1) == 0).sum())
     if empty:
         logger.warning(

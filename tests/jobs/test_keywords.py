@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 import torch
+from graphs import file_hashes
 
 import daskgraphpart as dgp
 from daskgraphpart.errors import KeywordError, OptionError
@@ -48,6 +49,15 @@ def test_a_mistyped_or_removed_keyword_names_the_right_one(keyword: str, hint: s
         dgp.partition(PAIR, tmp_path / "out", 2, **{keyword: 1})
     assert isinstance(caught.value, TypeError)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_number_of_parts_may_be_numpys(tmp_path: Path) -> None:
+    for number, name in ((2, "a"), (np.int64(2), "b")):
+        dgp.assign(PAIR, number, out=tmp_path / name / "owners", progress=False)
+        dgp.partition(PAIR, tmp_path / name / "parts", number, progress=False)
+    assert file_hashes(tmp_path / "a" / "parts") == file_hashes(tmp_path / "b" / "parts")
+    with pytest.raises(OptionError, match=r"2\.0 is not a number of parts"):
+        dgp.partition(PAIR, tmp_path / "out", np.float64(2), progress=False)
 
 
 DROP_INS: list[tuple[str, str, str]] = [
