@@ -142,6 +142,18 @@ def test_public_names_are_in_the_reference() -> None:
     assert set(daskgraphpart.__all__) - listed == set()
 
 
+def test_members_that_a_page_of_the_reference_lists_are_shown() -> None:
+    """Those of a class above it are, if the page says so."""
+    for page in (ROOT / "docs" / "reference").glob("*.md"):
+        blocks = re.findall(r"^::: (daskgraphpart\S+)\n    options:\n((?:      .+\n)+)", page.read_text(), re.MULTILINE)
+        for name, options in blocks:
+            listed = re.search(r"members: \[(.+)\]", options)
+            kind = pydoc.locate(name)
+            own = {*vars(kind), *getattr(kind, "__annotations__", ())}
+            missing = set(listed[1].split(", ")) - own if listed else set()
+            assert not missing or "inherited_members: true" in options, (page.name, name)
+
+
 def test_no_module_imports_from_the_package_root() -> None:
     allowed = {PACKAGE / "__init__.py", PACKAGE / "cli" / "main.py"}  # the version
     for path in PACKAGE.rglob("*.py"):

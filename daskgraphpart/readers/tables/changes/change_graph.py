@@ -1,8 +1,7 @@
-"""Change a graph on its way: split and reverse edge types, drop edges, add self-loops, cast features.
+"""Make changes of a graph that read its edges: split edge types, drop edges, add self-loops.
 
-Every source is rows by now. Most changes only change how rows are read; sorted or filtered edges, and their features,
-go through files of a temporary directory. Edges keep their order within a type, and neither memory nor the cut of rows
-changes the result.
+Every source is rows by now. Sorted or filtered edges, and their features, go through files of a temporary directory.
+Edges keep their order within a type, and neither memory nor the cut of rows changes the result.
 """
 
 from __future__ import annotations
@@ -43,8 +42,8 @@ if TYPE_CHECKING:
 _KEY = ("v", "src", "dst")
 _SCHEMA = pa.schema([(name, pa.int64()) for name in (*_KEY, "r")])
 MAX_SPLIT = 10_000
-MOST_SHOWN = 3
 """Edge types that one may be split into: each is a directory of every later job, and a key in its configs."""
+MOST_SHOWN = 3
 
 
 @contextmanager
@@ -59,7 +58,7 @@ def opened_selection(changes: GraphChanges, job: ScanJob) -> Iterator[Select]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Selection:
-    """Sorts edges by value of a column, and selects some; `memory` is bytes, `beside` the files beside the graph."""
+    """Sorts edges by value of a column, and selects some; `companions` are files beside the graph, `memory` bytes."""
 
     connection: duckdb.DuckDBPyConnection
     changes: GraphChanges
