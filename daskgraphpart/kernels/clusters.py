@@ -31,13 +31,9 @@ def _slot(keys, key, mask):  # type: ignore[no-untyped-def]
     return slot
 
 
-@kernel
-def widest_row(indptr):  # type: ignore[no-untyped-def]
-    """Largest number of neighbours in a row, at least 1."""
-    widest = 1
-    for row in range(indptr.size - 1):
-        widest = max(widest, indptr[row + 1] - indptr[row])
-    return widest
+def widest_row(indptr: np.ndarray) -> int:
+    """Return the largest number of neighbours in a row, at least 1."""
+    return int(np.diff(indptr).max(initial=1))
 
 
 def propose_clusters(
@@ -207,14 +203,6 @@ def apply_clusters(nodes, chosen, node_weights, most, labels, loads):  # type: i
                     loads[old, c] -= node_weights[row, c]
                     loads[new, c] += node_weights[row, c]
     return moved, ahead
-
-
-@kernel
-def note_company(start, stop, labels, has_company):  # type: ignore[no-untyped-def]
-    """Note the clusters that nodes ``start, ..., stop - 1`` named after others are in."""
-    for node in range(start, stop):
-        if labels[node] != node:
-            has_company[labels[node]] = True
 
 
 @kernel

@@ -13,7 +13,6 @@ from daskgraphpart.kernels.clusters import (
     add_up,
     apply_clusters,
     match_two_hops,
-    note_company,
     number_clusters,
     propose_clusters,
 )
@@ -82,7 +81,9 @@ def cluster(
 
 
 def _note_company(labels: np.ndarray, has_company: np.ndarray, span: tuple[int, int]) -> None:
-    note_company(*span, labels, has_company)
+    """Note the clusters that nodes of a span named after others are in."""
+    mine = labels[slice(*span)]
+    has_company[mine[mine != np.arange(*span, dtype=mine.dtype)]] = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
