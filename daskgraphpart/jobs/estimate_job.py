@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import shutil
 import tempfile
 from dataclasses import asdict, dataclass, replace
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.graph.graph import Graph
+    from daskgraphpart.graph.scan import Scan
     from daskgraphpart.jobs.job_spec import JobSpec
     from daskgraphpart.layouts.layout import Layout
 
@@ -175,8 +177,9 @@ def estimate(
         else:
             least = expect(schema, num_parts, options, is_random, (0.0, 0))
             disks = {str(out): output_nbytes(files_of(layouts, least))}
+    staged, to_stage = _staged_nbytes(spec.scan, graph)
     needs = {out: output}  # what owners are made from is deleted before parts are written
-    needs[workspace] = max(assigning, temporary + needs.get(workspace, 0))
+    needs[workspace] = to_stage + max(assigning, temporary + needs.get(workspace, 0))
     warnings = [*_full_disks(needs)]
     if isinstance(owners, AssignOptions) and owners.objtype == "vol" and num_parts > 1 and not _asks_metis(choice):
         warnings.append(f"--objtype vol has no effect: {method} minimises cut edges; --method metis, the volume")
@@ -187,7 +190,7 @@ def estimate(
         num_edges=schema.num_edges,
         input_nbytes=graph.nbytes,
         output_nbytes=output,
-        workspace_nbytes=max(assigning, temporary),
+        workspace_nbytes=staged + max(assigning, temporary),
         method=str(method),
         why=why,
         method_memory=need,
@@ -202,6 +205,15 @@ def estimate(
         passes=tuple(list_passes(graph, num_parts, making, writing)),
         warnings=tuple(warnings),
     )
+
+
+def _staged_nbytes(scan: Scan, graph: Graph) -> tuple[int, int]:
+    """Size of rows that reading the graph puts into temporary files, and of those that are not there yet."""
+    if scan.known is not None:
+        return 0, 0
+    files = frozenset(scan.files)
+    made = [source for source in graph.sources if not files.issuperset(map(str, source.paths))]
+    return sum(of.nbytes for of in made), sum(of.nbytes for of in made if not all(map(os.path.exists, of.paths)))
 
 
 def _full_disks(needs: Mapping[Path, int]) -> Iterator[str]:

@@ -244,14 +244,15 @@ def _lasting_nbytes(schema: GraphSchema, options: AssignOptions) -> int:
 def solving_nbytes(schema: GraphSchema, options: AssignOptions, choice: Choice | None) -> int:
     """Estimate the temporary files of a method: the adjacency, and its own graph."""
     nodes, arcs, item = schema.num_nodes, 2 * schema.num_edges, id_dtype(schema.num_nodes).itemsize
-    adjacency, made = adjacency_nbytes(schema, has_weights=options.has_weights), 0
+    adjacency, exported, levels = adjacency_nbytes(schema, has_weights=options.has_weights), 0, 0
+    if choice is not None and choice.whole:
+        nbytes = 16 if any(call.library == "metis" for call in choice.whole) else item + 8  # per exported arc
+        exported = 8 * nodes + nbytes * arcs
     if choice is not None and choice.coarse:
         # arcs between clusters, and the next level, which is merged from them
-        made = round(TYPICAL_COARSE * (24 if options.has_weights else 2 * item + 4) * arcs + TYPICAL_MERGED * adjacency)
-    elif choice is not None and choice.whole:
-        nbytes = 16 if any(call.library == "metis" for call in choice.whole) else item + 8  # per exported arc
-        made = 8 * nodes + nbytes * arcs
-    return made + _lasting_nbytes(schema, options)
+        row = 24 if options.has_weights else 2 * item + 4
+        levels = round(TYPICAL_COARSE * row * arcs + TYPICAL_MERGED * adjacency)
+    return max(exported, levels) + _lasting_nbytes(schema, options)
 
 
 class Way(NamedTuple):

@@ -89,6 +89,17 @@ def test_the_cut_of_an_assignment_is_known(graph: dgp.Graph, tmp_path: Path) -> 
     assert plan.output_nbytes == pytest.approx(files_nbytes(*tmp_path.glob("part*")), rel=0.02)
 
 
+def test_rows_of_tables_are_temporary_files(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("src,dst,cost\n" + "".join(f"a{i % 97},b{i % 89},{i}\n" for i in range(2000)))
+    scan = dgp.scan_tables(tmp_path / "e.csv", map_ids=True)
+    read = scan.collect(workspace=tmp_path)
+    for method in ("random", "auto"):
+        staged = read.nbytes  # of the rows that passes read
+        plans = [dgp.plan(graph, 2, method=method, **spelled(resources())) for graph in (scan, read)]
+        assert staged > 0
+        assert plans[0].workspace_nbytes == plans[1].workspace_nbytes + staged
+
+
 def test_a_plan_reads_no_data_and_writes_no_file(graph: dgp.Graph, tmp_path: Path) -> None:
     shutil.copytree(graph.directory, tmp_path / "graph")
     without_data = dgp.read_chunked(tmp_path / "graph")

@@ -60,6 +60,8 @@ def call_libraries(
     give_memory_back()  # to the libraries
     with ThreadPoolExecutor(at_once) as pool:
         futures = [pool.submit(run_library, call, exported, directory) for call in calls]
+    for path in (exported.graph, exported.for_metis):
+        Path(path).unlink(missing_ok=True)  # as large as the levels that follow
     failed = [future.exception() for future in futures]
     # memory must not change the result, so only a crash of the library's own leaves it out
     if killed := [fault for fault in failed if fault and (all(failed) or isinstance(fault, LibraryKilledError))]:
