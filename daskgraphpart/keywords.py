@@ -1,11 +1,13 @@
-"""Answer unknown keywords of public functions with the right one."""
+"""Answer unknown keywords of public functions with the right one; take numbers of numpy for Python's."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
 
 from daskgraphpart.errors import KeywordError, did_you_mean
 
@@ -43,7 +45,10 @@ OUTPUTS = ("out", "out_path", "output_path", "out_dir")
 
 
 def check_keywords(function: Callable[P, T]) -> Callable[P, T]:
-    """Answer an unknown keyword with the nearest known one, or with what to type in its place."""
+    """Answer an unknown keyword with the nearest known one, or with what to type in its place.
+
+    Numbers of numpy become Python's.
+    """
     parameters = inspect.signature(function).parameters
     if any(of.kind is of.VAR_KEYWORD for of in parameters.values()):  # a plug-in may take any
         return function
@@ -54,9 +59,15 @@ def check_keywords(function: Callable[P, T]) -> Callable[P, T]:
         for name in keywords:
             if name not in known:
                 raise unknown_keyword(function.__name__, name, known)
-        return function(*args, **keywords)
+        plain: Any = {name: _plain(value) for name, value in keywords.items()}
+        return function(*map(_plain, args), **plain)
 
     return checked
+
+
+def _plain(value: Any) -> Any:
+    """Turn a number of numpy into Python's, which JSON takes."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def unknown_keyword(function: str, name: str, known: list[str]) -> KeywordError:

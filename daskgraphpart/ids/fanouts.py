@@ -41,6 +41,15 @@ def read_fanouts(given: Any, etypes: Sequence[str], place: str = "num_neighbors"
     return np.array([[by_type[etype][hop] for etype in etypes] for hop in range(lengths[etypes[0]])], np.int64)
 
 
+def plain_fanouts(given: Any) -> Any:
+    """Turn arrays and numbers of numpy into tuples of Python's."""
+    if hasattr(given, "items"):
+        return {etype: plain_fanouts(of) for etype, of in given.items()}
+    if not isinstance(given, (Sequence, np.ndarray)) or isinstance(given, str):
+        return given
+    return tuple(number.item() if isinstance(number, np.generic) else number for number in given)
+
+
 def split_fanouts(given: Any) -> Any:
     """Turn texts such as ``"15,10"`` and ``"user:buys:item=5,5"`` into a list, or lists by edge type."""
     texts = [given] if isinstance(given, str) else given

@@ -50,10 +50,6 @@ class JobSpec:
     options: DispatchOptions | None = None  # None: the owners are the output
     form: str = ""  # binary form of owners that are the output
 
-    def __post_init__(self) -> None:
-        if item := getattr(self.num_parts, "item", None):  # a number of numpy, which JSON does not take
-            object.__setattr__(self, "num_parts", item())
-
     @classmethod
     def of(
         cls,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import OptionError
-from daskgraphpart.ids.fanouts import split_fanouts, texts_of_fanouts
+from daskgraphpart.ids.fanouts import plain_fanouts, split_fanouts, texts_of_fanouts
 from daskgraphpart.method import Method
 from daskgraphpart.options import check_options, option, stated_options, take_members
 from daskgraphpart.partitioner.balance import (
@@ -171,8 +171,7 @@ class AssignOptions:
                 raise OptionError(what, option=option_name, hint="leave one of them out")
 
     def _check_training(self) -> None:
-        if isinstance(self.fanouts, Sequence) and not isinstance(self.fanouts, str):
-            object.__setattr__(self, "fanouts", tuple(self.fanouts))
+        object.__setattr__(self, "fanouts", plain_fanouts(self.fanouts))
         split_fanouts(self.fanouts)  # checks texts
         items = [item.name for item in self.constraints if isinstance(item, ByTraining)]
         what = "--objtype fetch" if self.objtype == "fetch" else f"--balance {items[0]}" if items else ""

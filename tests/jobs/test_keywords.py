@@ -51,6 +51,16 @@ def test_a_mistyped_or_removed_keyword_names_the_right_one(keyword: str, hint: s
     assert not (tmp_path / "out").exists()
 
 
+def test_numbers_may_be_numpys(tmp_path: Path) -> None:
+    graph = dgp.from_edges(PAIR)
+    etype = graph.schema.etypes[0]
+    for number, hops in enumerate([(2, 1), np.array([2, 1]), [np.int64(2), 1], {etype: np.array([2, 1])}]):
+        how: dict[str, Any] = {"objtype": "fetch", "fanouts": hops, "seed": np.int64(3), "progress": False}
+        dgp.partition(graph, tmp_path / str(number), np.int32(2), num_hops=np.int64(1), **how)
+    assert len({repr(file_hashes(tmp_path / str(number))) for number in range(3)}) == 1
+    graph.write_chunked(tmp_path / "chunked", num_chunks=np.int64(2))
+
+
 def test_a_number_of_parts_may_be_numpys(tmp_path: Path) -> None:
     for number, name in ((2, "a"), (np.int64(2), "b")):
         dgp.assign(PAIR, number, out=tmp_path / name / "owners", progress=False)
