@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent.parent
 REFERENCE = ROOT / "docs" / "reference"
-SHOWN = re.compile(r"^::: daskgraphpart\.(\S+)(?:\n    options:\n      members: \[(.*)\])?", re.MULTILINE)
+OPTIONS = r"\n    options:(?:\n      inherited_members: true)?\n      members: \[(.*)\]"
+SHOWN = re.compile(rf"^::: daskgraphpart\.(\S+)(?:{OPTIONS})?", re.MULTILINE)
 SLOW = ("compare", "from_dgl")
 
 
