@@ -59,13 +59,13 @@ def check_keywords(function: Callable[P, T]) -> Callable[P, T]:
         for name in keywords:
             if name not in known:
                 raise unknown_keyword(function.__name__, name, known)
-        plain: Any = {name: _plain(value) for name, value in keywords.items()}
-        return function(*map(_plain, args), **plain)
+        plain: Any = {name: plain_number(value) for name, value in keywords.items()}
+        return function(*map(plain_number, args), **plain)
 
     return checked
 
 
-def _plain(value: Any) -> Any:
+def plain_number(value: Any) -> Any:
     """Turn a number of numpy into Python's, which JSON takes."""
     return value.item() if isinstance(value, np.generic) else value
 

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 class ScanJob:
     """Where a scan puts a graph, and by what.
 
-    Files beside the graph, such as ID maps, go to `beside`, all others to `directory`; both exist. `on_open` is called
-    with all paths once all files are open and checked, before the first is read. With `counts_only`, rows that have to
-    be written first need not be, and are not read. Features that are to be `edge_weights` are checked as such while
-    their lines are known.
+    Files that go with the graph, such as ID maps, go to `companions`, all others to `directory`; both exist. `on_open`
+    is called with all paths once all files are open and checked, before the first is read. With `counts_only`, rows
+    that have to be written first need not be, and are not read. Features that are to be `edge_weights` are checked as
+    such while their lines are known.
     """
 
     directory: Path

@@ -10,6 +10,7 @@ import numpy as np
 
 from daskgraphpart.errors import IdOutOfRangeError, OptionError
 from daskgraphpart.ids.book import canonical_etype
+from daskgraphpart.keywords import plain_number
 
 MOST_NEIGHBOURS = 2**31 - 1
 """Fan-outs up to here cannot overflow when they are added up."""
@@ -47,7 +48,7 @@ def plain_fanouts(given: Any) -> Any:
         return {etype: plain_fanouts(of) for etype, of in given.items()}
     if not isinstance(given, (Sequence, np.ndarray)) or isinstance(given, str):
         return given
-    return tuple(number.item() if isinstance(number, np.generic) else number for number in given)
+    return tuple(map(plain_number, given))
 
 
 def split_fanouts(given: Any) -> Any:

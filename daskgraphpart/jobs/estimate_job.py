@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import shutil
 import tempfile
 from dataclasses import asdict, dataclass, replace
@@ -28,7 +27,7 @@ from daskgraphpart.partitioner.assignment import Owners
 from daskgraphpart.partitioner.choose import Choice, expected_choice, list_ways, solving_nbytes
 from daskgraphpart.partitioner.choose import workspace_nbytes as assign_workspace_nbytes
 from daskgraphpart.public import Public
-from daskgraphpart.storage.files import workspace_store
+from daskgraphpart.storage.files import is_file, workspace_store
 from daskgraphpart.units import format_number, format_size, html_table, text_table
 
 if TYPE_CHECKING:
@@ -213,7 +212,7 @@ def _staged_nbytes(scan: Scan, graph: Graph) -> tuple[int, int]:
         return 0, 0
     files = frozenset(scan.files)
     made = [source for source in graph.sources if not files.issuperset(map(str, source.paths))]
-    return sum(of.nbytes for of in made), sum(of.nbytes for of in made if not all(map(os.path.exists, of.paths)))
+    return sum(of.nbytes for of in made), sum(of.nbytes for of in made if not all(map(is_file, of.paths)))
 
 
 def _full_disks(needs: Mapping[Path, int]) -> Iterator[str]:
