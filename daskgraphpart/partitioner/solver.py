@@ -84,8 +84,7 @@ class Solver:
         choice = choose.choose(num_nodes, graph.num_arcs, len(graph.columns), self.options)
         if choice.method == "fennel":
             return self.fennel(graph, self.options.passes or FENNEL_PASSES)
-        solution = replace(self, method=choice.method)._solve(graph, choice)
-        return solution.parts, solution.method
+        return replace(self, method=choice.method)._solve(graph, choice)
 
     def fennel(self, graph: WeightedGraph, passes: int) -> tuple[np.ndarray, str]:
         """Stream the graph so many times; 0 only balances."""
@@ -98,13 +97,13 @@ class Solver:
             return given
 
         def cycle(parts: np.ndarray, number: int) -> Solution:
-            return self._multilevel(graph, parts, (), self.options.seed + number)[0]
+            return self._measure(graph, *self._multilevel(graph, parts, (), self.options.seed + number)[0])
 
         # of a small graph, one call runs all cycles
         times = self.tuning.cycles if graph.num_arcs > choose.COARSE_ARCS else 1
         return self._while_better(graph, self._measure(graph, given, "given"), cycle, times).parts
 
-    def _solve(self, graph: WeightedGraph, choice: Choice) -> Solution:
+    def _solve(self, graph: WeightedGraph, choice: Choice) -> Start:
         """Find parts by libraries, of the graph or of a coarser one; by streaming where that cuts less."""
         promised = None  # cut of one pass of streaming
         whole, coarse = choice.whole, choice.coarse
@@ -120,16 +119,16 @@ class Solver:
                 if gains_little and not self._shrinks(graph):
                     assign_rest(graph, parts, self.limits, self.each)
                     rebalance(graph, parts, self.limits, self.each)
-                    return self._measure(graph, parts, "fennel, because nothing clusters")
+                    return parts, "fennel, because nothing clusters"
             del parts
         if whole:
-            solution = self._whole(graph, whole, coarse)
+            start = self._whole(graph, whole, coarse)
         else:
-            solution = self._multilevel(graph, None, coarse, self.options.seed)[0]
-            solution = solution._replace(method=f"multilevel, coarsest graph by {solution.method}")
-        return self._stream_if_better(graph, solution, promised) if streams else solution
+            parts, method = self._multilevel(graph, None, coarse, self.options.seed)[0]
+            start = parts, f"multilevel, coarsest graph by {method}"
+        return self._stream_if_better(graph, start, promised) if streams else start
 
-    def _whole(self, graph: WeightedGraph, whole: tuple[Call, ...], coarse: tuple[Call, ...]) -> Solution:
+    def _whole(self, graph: WeightedGraph, whole: tuple[Call, ...], coarse: tuple[Call, ...]) -> Start:
         """Partition a graph in memory; parts of a coarser one compete if it is small, or limits cannot be kept."""
         starts = self._call_libraries(graph, whole)
         held, kept = hold(graph, self.each)
@@ -138,21 +137,21 @@ class Solver:
             del held
             more = self._multilevel(graph, None, coarse, self.options.seed)
             held, _ = hold(graph, self.each)
-            given += self._within_limits(held, [(solution.parts[kept], solution.method) for solution in more])
+            given += self._within_limits(held, [(parts[kept], method) for parts, method in more])
         return self._in_memory(graph, held, kept, given, 1)[0]
 
     def _in_memory(
         self, graph: WeightedGraph, held: WeightedGraph, kept: np.ndarray, given: list[Solution], most: int
-    ) -> list[Solution]:
-        """Partition a graph that is held without its isolated nodes; return so many solutions, the best first."""
-        solutions = []
+    ) -> list[Start]:
+        """Partition a graph that is held without its isolated nodes; return so many starts, the best first."""
+        starts = []
         for of_kept in self._partition_held(held, given)[:most]:
             parts = np.full(graph.num_nodes, -1, np.int32)
             parts[kept] = of_kept.parts
             assign_rest(graph, parts, self.limits, self.each)
             rebalance(graph, parts, self.limits, self.each)
-            solutions.append(self._measure(graph, parts, of_kept.method))
-        return solutions
+            starts.append((parts, of_kept.method))
+        return starts
 
     def _shrinks(self, graph: WeightedGraph) -> bool:
         """Whether few arcs of some blocks are left between clusters: 0.1 to 0.4 in histories, 0.9 in R-MAT."""
@@ -177,10 +176,10 @@ class Solver:
         calls: tuple[Call, ...],
         seed: int,
         depth: int = 0,
-    ) -> list[Solution]:
+    ) -> list[Start]:
         """Partition a small graph in memory, from given parts or those of `calls`; coarsen a larger one.
 
-        Returns the best solution; of a small, coarse graph, also another start's, which may cut less when refined.
+        Returns the best parts; of a small, coarse graph, also another start's, which may cut less when refined.
         """
         tuning = self.tuning
         if self.each.is_shared and graph.num_arcs <= max(choose.COARSE_ARCS, SHARED_ARCS):
@@ -192,9 +191,8 @@ class Solver:
             held, kept = hold(graph, self.each)
             if given is not None:
                 starts = [(given[kept], "given")]
-            return self._in_memory(
-                graph, held, kept, self._within_limits(held, starts), tuning.competing if depth else 1
-            )
+            few = tuning.competing if depth else 1
+            return self._in_memory(graph, held, kept, self._within_limits(held, starts), few)
         # the further a graph is from fitting, the larger its clusters: a dense one would take many levels, each with
         # passes over nearly all arcs; a sparse one gets ragged borders from large clusters
         growth, degree = graph.num_arcs / max(1, choose.COARSE_ARCS), graph.num_arcs / graph.num_nodes
@@ -214,25 +212,28 @@ class Solver:
             coarse = contract(graph, clusters, count, self.each, directory)
             competing = self._multilevel(coarse, coarse_given, calls, seed, depth + 1)
             few = tuning.competing if depth and choose.starts_compete(graph.num_arcs) else 1
-            starts = [(self._uncoarsen(graph, clusters, solution), solution.method) for solution in competing[:few]]
+            starts = [(self._uncoarsen(graph, clusters, coarse, parts), method) for parts, method in competing[:few]]
             delete_tree(directory)
         for parts, _ in starts:
             refine(graph, parts, self.limits, self.each, tuning.refine_sweeps)
-        return sorted((self._measure(graph, *start) for start in starts), key=value_of)
+        # a large graph is not read to measure what nothing competes with
+        return starts if len(starts) == 1 else sorted(starts, key=lambda one: self._measure(graph, *one).value)
 
-    def _uncoarsen(self, graph: WeightedGraph, clusters: np.ndarray, solution: Solution) -> np.ndarray:
+    def _uncoarsen(
+        self, graph: WeightedGraph, clusters: np.ndarray, coarse: WeightedGraph, parts: np.ndarray
+    ) -> np.ndarray:
         """Return each node's part, that of its cluster or, if that cuts less, by a pass of streaming from there."""
-        mine = project(solution.parts, clusters, self.each)
+        mine = project(parts, clusters, self.each)
         if not self._may_stream or graph.num_arcs > LARGE_ARCS:
             return mine
         streamed = stream(graph, self.limits, 1, self.each, given=mine)
         # clusters weigh what their nodes do, and so do edges between them
-        return streamed if self.limits.value(graph, streamed, self.each) < solution.value else mine
+        return streamed if self._measure(graph, streamed).value < self._measure(coarse, parts).value else mine
 
-    def _alone(self, graph: WeightedGraph, *args: Any) -> list[Solution]:
+    def _alone(self, graph: WeightedGraph, *args: Any) -> list[Start]:
         """Partition a graph that fits one worker there."""
 
-        def solve(each: Map) -> tuple[Solution, ...]:
+        def solve(each: Map) -> tuple[Start, ...]:
             with directory_on_disk(self.directory) as directory:
                 scratch = Path(tempfile.mkdtemp(prefix="partition-", dir=directory))
                 alone = replace(self, each=each, directory=scratch)
@@ -240,32 +241,32 @@ class Solver:
                 shutil.rmtree(scratch, ignore_errors=True)
             return tuple(solved)
 
-        return [Solution(*one) for one in self.each.alone(solve)]
+        return [*self.each.alone(solve)]
 
     def _is_coarse(self, graph: WeightedGraph) -> bool:
         """Whether a graph has few nodes per part, and not too many arcs."""
         few = graph.num_nodes <= COARSE_NODES_PER_PART * self.limits.num_parts
         return few and graph.num_arcs <= choose.DENSE * choose.COARSE_ARCS
 
-    def _stream_if_better(self, graph: WeightedGraph, solution: Solution, promised: int | None) -> Solution:
-        """Stream the graph as well if one pass promises a smaller cut; return the better solution.
+    def _stream_if_better(self, graph: WeightedGraph, start: Start, promised: int | None) -> Start:
+        """Stream the graph as well if one pass promises a smaller cut; return the better parts.
 
         Where hubs have most edges, and limits allow it, they belong together, but coarsening mixes them with others.
         """
-        limits, tuning = self.limits, self.tuning
+        limits, tuning, solution = self.limits, self.tuning, self._measure(graph, *start)
         if graph.num_arcs > LARGE_ARCS and solution.cut <= tuning.well_cut * graph.total_weight / 2:
-            return solution
+            return start
         # several constraints, such as nodes and edges, keep most hubs apart
         most = solution.cut * (tuning.near if len(graph.columns) == 1 else 1)
         if promised is None:
             promised = graph.cut(self._stream(graph, 1), limits.num_parts, self.each)
         if promised >= most:
-            return solution
+            return start
         streamed = stream(graph, limits, tuning.hub_passes, self.each)
         if limits.value(graph, streamed, self.each) >= solution.value:
-            return solution
+            return start
         refine(graph, streamed, limits, self.each)
-        return self._measure(graph, streamed, "fennel, refined")
+        return streamed, "fennel, refined"
 
     def _within_limits(self, graph: WeightedGraph, starts: list[Start]) -> list[Solution]:
         """Bring the parts of a graph in memory within the limits, if it is tried.
