@@ -26,6 +26,7 @@ import numpy as np
 
 from daskgraphpart.errors import ResumeError
 from daskgraphpart.storage.files import shown_name, workspace_store
+from daskgraphpart.storage.paths import is_remote, resolve_path
 
 if TYPE_CHECKING:
     from daskgraphpart.storage.store import Log, Writes
@@ -205,8 +206,9 @@ def _read_lines(content: bytes) -> tuple[list[Any], int]:
 def to_json(value: Any, arrays: list[np.ndarray] | None = None) -> Any:
     """Turn a result into JSON values, and its arrays, if a list is given, into places in that; else is our bug.
 
-    Plain values, arrays, tuples and dataclasses come back equal, types included; NumPy scalars become plain numbers. No
-    pickle: whoever resumes the job reads the journal, and it must not run code.
+    Plain values, arrays, tuples and dataclasses come back equal, types included; NumPy scalars become plain numbers,
+    and files in stores their URLs, without credentials. No pickle: whoever resumes the job reads the journal, and it
+    must not run code.
     """
     if isinstance(value, np.generic):
         return value.item()
@@ -214,35 +216,47 @@ def to_json(value: Any, arrays: list[np.ndarray] | None = None) -> Any:
         return value
     if isinstance(value, list):
         return [to_json(item, arrays) for item in value]
-    if isinstance(value, np.ndarray) and arrays is not None:
-        arrays.append(value)
-        return {"placed": [value.dtype.str, [*value.shape]]}
     if isinstance(value, np.ndarray):
-        content = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode("ascii")
-        return {"array": [value.dtype.str, list(value.shape), content]}
+        return _array_to_json(value, arrays)
     if isinstance(value, np.dtype):
         return {"dtype": [value.name if value.kind == "V" else value.str]}  # bfloat16 has no other name
     if isinstance(value, tuple):
         return {"tuple": [to_json(item, arrays) for item in value]}
     if isinstance(value, dict):
         return {"dict": [*map(to_json, value.items())]}
+    if is_remote(value):
+        return {"url": [str(value)]}
     if is_dataclass(value):
         return {type(value).__name__: [to_json(getattr(value, field.name)) for field in fields(value) if field.init]}
     raise TypeError(f"results of type {type(value).__name__} have no form in the journal")
 
 
-def from_json(content: Any, types: Sequence[type] = (), place: Callable[[str, list[int]], Any] | None = None) -> Any:
+def _array_to_json(array: np.ndarray, arrays: list[np.ndarray] | None) -> dict[str, Any]:
+    if arrays is not None:
+        arrays.append(array)
+        return {"placed": [array.dtype.str, [*array.shape]]}
+    content = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode("ascii")
+    return {"array": [array.dtype.str, list(array.shape), content]}
+
+
+def from_json(
+    content: Any,
+    types: Sequence[type] = (),
+    place: Callable[[str, list[int]], Any] | None = None,
+    open_url: Callable[[str], Any] = resolve_path,
+) -> Any:
     """Reverse `to_json`; `types` are the dataclasses that may occur, and `place` takes arrays from a list in turn."""
     if isinstance(content, list):
-        return [from_json(item, types, place) for item in content]
+        return [from_json(item, types, place, open_url) for item in content]
     if not isinstance(content, dict):
         return content
     ((name, items),) = content.items()
     make: dict[str, Callable[..., Any]] = {of_type.__name__: of_type for of_type in types}
     make |= {"array": _array, "dtype": np.dtype, "tuple": lambda *items: items, "dict": lambda *items: dict(items)}
+    make["url"] = open_url
     if place is not None:
         make["placed"] = place
-    return make[name](*(from_json(item, types, place) for item in items))
+    return make[name](*(from_json(item, types, place, open_url) for item in items))
 
 
 def _array(dtype: str, shape: list[int], content: str) -> np.ndarray:

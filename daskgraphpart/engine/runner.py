@@ -27,6 +27,7 @@ from daskgraphpart.errors import GraphPartError
 from daskgraphpart.source import Input, Source
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.local_store import LOCAL
+from daskgraphpart.storage.paths import resolve_path
 
 if TYPE_CHECKING:
     from daskgraphpart.storage.store import WorkspaceStore, Writes
@@ -191,17 +192,23 @@ class Runner:
         """Check that all workers see directories as this process does; see `Scheduler`."""
         self.scheduler.check_shared(directories, self.store)
 
-    def step(self, name: str, work: Callable[[], ResultT], result_types: tuple[type, ...] = ()) -> ResultT:
+    def step(
+        self,
+        name: str,
+        work: Callable[[], ResultT],
+        result_types: tuple[type, ...] = (),
+        open_url: Callable[[str], Any] = resolve_path,
+    ) -> ResultT:
         """Do something journalled as a whole; if it was finished before, look up the result.
 
-        For the client's own work, such as creating files for tasks to fill.
+        For the client's own work, such as creating files for tasks to fill. Files in stores are opened by `open_url`.
         """
         journal = self._journal
         if journal is None:
             return work()
         number, finished = journal.begin(name, [0])
         if finished:
-            value: ResultT = from_json(finished[0], result_types)
+            value: ResultT = from_json(finished[0], result_types, open_url=open_url)
             return value
         self._journal = None
         try:

@@ -18,15 +18,26 @@ from daskgraphpart.errors import OptionError
 from daskgraphpart.graph.formats import InputFile
 from daskgraphpart.graph.graph import Graph
 from daskgraphpart.graph.graph_methods import GraphMethods
-from daskgraphpart.graph.rows import CastRows, ConstantRows, EdgeEnds, JoinedRows, KeptRows, ReversedEdges, SlicedRows
+from daskgraphpart.graph.read_csv import Lines
+from daskgraphpart.graph.rows import (
+    CastRows,
+    ConstantRows,
+    EdgeEnds,
+    JoinedRows,
+    KeptRows,
+    ReversedEdges,
+    SelfLoops,
+    SlicedRows,
+)
 from daskgraphpart.graph.scan_job import ScanJob
 from daskgraphpart.graph.share_arrays import store_arrays
-from daskgraphpart.graph.sources import FileEdges, FileRows
+from daskgraphpart.graph.sources import FileEdges, FileRows, LineEdges
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.registry import blaming
 from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import delete_tree, directory_on_disk
+from daskgraphpart.storage.paths import opener_like
 from daskgraphpart.storage.region import Region
 from daskgraphpart.storage.scratch import lasting_directory, scratch_directory
 from daskgraphpart.units import format_size
@@ -43,7 +54,7 @@ ROWS_OF = "rows of"
 """How names of rows in memory begin in what a job depends on."""
 STAGED_TYPES = (
     Graph, GraphSchema, NodeType, EdgeType, DataSpec, InputFile, Region, FileRows, FileEdges, ConstantRows, EdgeEnds,
-    JoinedRows, KeptRows, ReversedEdges, SlicedRows, CastRows,
+    JoinedRows, KeptRows, ReversedEdges, SlicedRows, CastRows, SelfLoops, LineEdges, Lines,
 )  # fmt: skip
 """Of what the graph that a scan stages is made, for the journal."""
 
@@ -222,7 +233,7 @@ class Scan(GraphMethods["Scan"]):
                 job = ScanJob(here, runner, edge_weights=edge_weights, seen=directory)
                 return store_arrays(self.read_for(job), directory)
 
-        return runner.step("read-tables", work, (*STAGED_TYPES, *self.source_types))
+        return runner.step("read-tables", work, (*STAGED_TYPES, *self.source_types), opener_like(lambda: self.paths))
 
     @contextmanager
     def counted(

@@ -9,7 +9,8 @@ import os
 import posixpath
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -82,6 +83,16 @@ def join_path(directory: Location, name: str) -> Location:
     for part in posixpath.normpath(name).split("/"):  # in a store, ".." is a name
         directory = directory.parent if part == ".." else directory / part if part != "." else directory
     return directory
+
+
+def opener_like(paths: Callable[[], Iterable[Location]]) -> Callable[[str], Location]:
+    """Return what opens URLs with the options of the first path in a store; lists the paths at the first URL."""
+
+    @cache
+    def first() -> Location | None:
+        return next(filter(is_remote, paths()), None)
+
+    return lambda url: resolve_path(url) if (like := first()) is None else join_path(like, url)
 
 
 def to_path(path: AnyPath) -> Location:

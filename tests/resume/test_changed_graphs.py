@@ -23,6 +23,7 @@ CHANGES: dict[str, Callable[[dgp.Scan], dgp.Scan]] = {
     "reverse types": lambda scan: scan.with_reverse_edges("graphstorm"),
     "deduplicate": lambda scan: scan.without_duplicates(),
     "loops": lambda scan: scan.without_self_loops(),
+    "new loops": lambda scan: scan.with_self_loops(),
     "split": lambda scan: scan.split_edges(KNOWS, by="kind"),
     "cast": lambda scan: scan.astype({f"{KNOWS}/weight": "float16"}),
     "reverse, deduplicate": lambda scan: scan.with_reverse_edges("dgl").without_duplicates(),
