@@ -220,11 +220,15 @@ class Runner:
         self._settle(number)
         return result
 
+    @property
+    def shares(self) -> int:
+        """Into how many shares of the smallest worker the memory is divided; one on this machine."""
+        return 1 if is_on_this_machine(self.resources.cluster) else self.scheduler.shares
+
     @contextmanager
     def for_tasks_of(self, nbytes: int, largest: int = 0) -> Iterator[Runner]:
         """Give a runner whose tasks may hold so many bytes, and one `largest`, with fewer at a time if need be."""
-        shares = 1 if is_on_this_machine(self.resources.cluster) else self.scheduler.shares
-        resources = self.resources.limited(nbytes, largest, shares)
+        resources = self.resources.limited(nbytes, largest, self.shares)
         if resources == self.resources:
             yield self
             return

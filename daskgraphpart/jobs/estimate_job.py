@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.engine.resources import Resources, is_on_this_machine
 from daskgraphpart.errors import PlanError
+from daskgraphpart.jobs.advise_methods import advising_methods
 from daskgraphpart.jobs.estimate_dispatch import (
     copies_nbytes,
     expect,
@@ -145,9 +146,10 @@ def estimate(
 ) -> Plan:
     """Evaluate the formulas of assignment and, if partitions are written, of dispatch."""
     owners = AssignOptions(str(spec.owners)) if isinstance(spec.owners, Path) else spec.owners
-    schema, options = graph.schema, spec.options
-    smallest_task, need = replace(spec, owners=owners, num_parts=num_parts).smallest_memory(schema)
-    limited, workspace = resources.limited(smallest_task, need), Path(resources.workspace or out)
+    spec, schema, options = replace(spec, owners=owners, num_parts=num_parts), graph.schema, spec.options
+    smallest_task, need = spec.smallest_memory(schema)
+    with advising_methods(spec, graph, resources.memory):
+        limited, workspace = resources.limited(smallest_task, need), Path(resources.workspace or out)
     method, why, assigning, solving, known = owners.method, "", 0, 0, None
     choice: Choice | None = None
     if isinstance(owners, Owners):
@@ -179,9 +181,7 @@ def estimate(
     staged, to_stage = _staged_nbytes(spec.scan, graph)
     needs = {out: output}  # what owners are made from is deleted before parts are written
     needs[workspace] = to_stage + max(assigning, temporary + needs.get(workspace, 0))
-    warnings = [*_full_disks(needs)]
-    if isinstance(owners, AssignOptions) and owners.objtype == "vol" and num_parts > 1 and not _asks_metis(choice):
-        warnings.append(f"--objtype vol has no effect: {method} minimises cut edges; --method metis, the volume")
+    warnings = [*_full_disks(needs), *_without_effect(owners, str(method), num_parts, choice)]
     return Plan(
         graph_name=schema.name,
         num_parts=num_parts,
@@ -221,6 +221,13 @@ def _full_disks(needs: Mapping[Path, int]) -> Iterator[str]:
         if workspace_store(place).is_on_disk and nbytes > (free := _free_near(place)):
             sizes = f"about {format_size(nbytes)} to write, {format_size(free)} free"
             yield f"the disk of {place} may be too small: {sizes}"
+
+
+def _without_effect(
+    owners: Owners | AssignOptions, method: str, num_parts: int, choice: Choice | None
+) -> Iterator[str]:
+    if isinstance(owners, AssignOptions) and owners.objtype == "vol" and num_parts > 1 and not _asks_metis(choice):
+        yield f"--objtype vol has no effect: {method} minimises cut edges; --method metis, the volume"
 
 
 def _asks_metis(choice: Choice | None) -> bool:

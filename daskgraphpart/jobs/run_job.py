@@ -22,6 +22,7 @@ from daskgraphpart.graph.companion_files import copy_companions, copy_file, maps
 from daskgraphpart.graph.dask_partitions import count_lines
 from daskgraphpart.graph.share_arrays import write_rows
 from daskgraphpart.ids.hash_id_maps import describe_id_maps
+from daskgraphpart.jobs.advise_methods import advising_methods
 from daskgraphpart.jobs.estimate_job import show_estimate
 from daskgraphpart.jobs.job_inputs import input_paths, read_owners, share_owners
 from daskgraphpart.jobs.jobs import OutputDirectory, input_directory, open_job
@@ -100,8 +101,12 @@ def started(spec: JobSpec, options: JobOptions, store: PiecedStore | None = None
     """Check what can be known, take the output, and read the graph; resumes an unfinished job."""
     known, scan = spec.scan.known, spec.scan
     spec, layouts = spec.check(known)
-    smallest = (scan.smallest_memory, 0) if known is None else spec.smallest_memory(known.schema)
-    options = replace(options, resources=options.resources.limited(*smallest))
+    if known is None:
+        resources = options.resources.limited(scan.smallest_memory)
+    else:
+        with advising_methods(spec, known, options.resources.memory):
+            resources = options.resources.limited(*spec.smallest_memory(known.schema))
+    options = replace(options, resources=resources)
     with ExitStack() as stack:
         stack.enter_context(environment_faults())
         listener = stack.enter_context(open_progress(options.progress))
@@ -125,7 +130,9 @@ def started(spec: JobSpec, options: JobOptions, store: PiecedStore | None = None
         graph = scan.stage(Path(work.root) / "tables", first, spec.edge_weights)
         if graph is not known:
             spec, layouts = spec.check(graph)
-        runner = stack.enter_context(first.for_tasks_of(*spec.smallest_memory(graph.schema, first.scheduler.processes)))
+        processes = first.scheduler.processes
+        with advising_methods(spec, graph, first.resources.memory, processes, first.shares):
+            runner = stack.enter_context(first.for_tasks_of(*spec.smallest_memory(graph.schema, processes)))
         if known is None and spec.target is not None:
             plan = show_estimate(spec, layouts, graph, runner.resources, out, runner.progress)
             if plan is not None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections import namedtuple
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pandas as pd
 import pytest
 from inside import METHODS, DispatchOptions, Resources, detect_resources, open_runner
 from keywords import spelled
@@ -116,6 +119,24 @@ def test_the_smallest_budget_works_and_less_does_not(graph: dgp.Graph, tmp_path:
     dgp.partition(graph, tmp_path, 2, method="random", memory=smallest)
     with pytest.raises(dgp.GraphPartError, match="is too small for this job"):
         dgp.plan(graph, 2, method="random", memory=smallest - 1)
+
+
+@pytest.mark.parametrize("job", ["plan", "partition", "tables"])
+def test_a_budget_too_small_for_a_method_names_another_that_it_is_enough_for(job: str, tmp_path: Path) -> None:
+    ends = np.random.default_rng(1).integers(0, 9000, (2, 900_000))
+    given: Any = dgp.from_edges((*ends,))
+    assert dgp.plan(given, 2).smallest_budget > 70_000_000
+    if job == "tables":
+        given, job = dgp.scan_tables(pd.DataFrame(ends.T, columns=["src", "dst"])), "partition"
+    run = getattr(dgp, job)
+    out = {} if job == "plan" else {"out": tmp_path / "out"}
+    with pytest.raises(PlanError, match=r"Use \d+MB or more\. method \w+ needs \d+MB\.$") as caught:
+        run(given, num_parts=2, memory="70MB", **out)
+    _, method, need = re.split(r"--method (\w+) needs ", caught.value.for_command_line())
+    assert int(need.removesuffix("MB.")) <= 70
+    run(given, num_parts=2, method=method, memory="70MB", **out)
+    with pytest.raises(PlanError, match=r"Use \d+MB or more\.$"):  # no method that does the same needs less
+        run(given, num_parts=2, method="random", memory="1MB", **({} if job == "plan" else {"out": tmp_path / "no"}))
 
 
 def test_a_disk_that_is_too_small_is_a_warning_and_then_refused(
