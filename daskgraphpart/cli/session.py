@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import shlex
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -68,7 +69,8 @@ class Session:
         with suppress(OSError):  # it may be gone
             here = f"{os.getcwd().rstrip('/')}/"
             if len(here) > 1 and not any(here in word for word in self.words):
-                return re.sub(rf"(?<![\w./:-]){re.escape(here)}", "", text)
+                # in the command for the shell, too, a name that begins with - must not become an option
+                return re.sub(rf"(?<![\w./:-]){re.escape(here)}(-?)", lambda match: "./-" if match[1] else "", text)
         return text
 
     def _add(self, handler: logging.Handler, form: str = "%(message)s") -> None:
@@ -95,6 +97,11 @@ class _StderrHandler(logging.Handler):
         with suppress(OSError):
             name = record.levelname.lower()
             self.session.show("log", "" if record.levelno == logging.INFO else name, text, level=name)
+
+
+def command_of(name: str, paths: Sequence[str], *options: str) -> str:
+    """Write a command for the shell; a path that begins with - would be an option."""
+    return shlex.join(["daskgraphpart", name, *(f"./{path}" if path[:1] == "-" else path for path in paths), *options])
 
 
 def show_result(text: str) -> None:

@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from daskgraphpart.cli.inputs import INPUT_NAMES
-from daskgraphpart.cli.session import show_result
+from daskgraphpart.cli.session import command_of, show_result
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.graph.transforms.changes import GraphChanges
 from daskgraphpart.options import chosen, stated_options
@@ -53,9 +53,9 @@ def show_outcome(outcome: JobResult, values: Mapping[str, Any], graph: Sequence[
     if not outcome.hosts and "dgl" in chosen(DispatchOptions, values).graphs:
         out = str(config.parent)
         if graph is not None:
-            verify = shlex.join(["daskgraphpart", "verify", *graph, out])
+            verify = command_of("verify", [*graph, out])
             facts["to verify"] = " ".join([verify, " \\\n              ".join(_changes())]).strip()
-        facts["to report"] = shlex.join(["daskgraphpart", "report", out, "--output", "report.html"])
+        facts["to report"] = command_of("report", [out], "--output", "report.html")
         if not is_remote(config):
             facts["in DGL"] = f"dgl.distributed.load_partition({str(config)!r}, 0)"
         facts["in PyG"] = f"daskgraphpart.open_partitions({out!r}).part(0).to_pyg()"

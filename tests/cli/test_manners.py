@@ -19,6 +19,7 @@ import pytest
 from commands import call, every_command
 from inside import COMMANDS, group
 
+import daskgraphpart as dgp
 from daskgraphpart import __version__
 from daskgraphpart.errors import EnvironmentFaultError, OptionError
 
@@ -306,6 +307,16 @@ def test_paths_are_shown_as_they_were_typed(directory: Path, capsys: pytest.Capt
         assert call(*shlex.split(shown["to verify"])[1:]) == 0
         assert call("partition", typed, *how) == 2
         assert f"error: {typed}: the output directory is not empty" in capsys.readouterr().err
+
+
+def test_commands_that_are_shown_work_for_names_that_begin_with_a_dash(directory: Path, capsys: Any) -> None:
+    dgp.from_edges(([0, 1, 2], [1, 2, 0])).write_chunked("-graph")
+    for typed in ("-out", "./-dotted", f"{directory}/-absolute"):
+        assert call("partition", *RANDOM, "--", "-graph", typed) == 0
+        shown = {row[:12].strip(): row[12:] for row in capsys.readouterr().out.splitlines()}
+        for command in ("to verify", "to report"):
+            assert call(*shlex.split(shown[command])[1:]) == 0, shown[command]
+        capsys.readouterr()
 
 
 def test_a_run_tells_what_matters_once(graph: Path, directory: Path, capsys: Any, caplog: Any) -> None:
