@@ -153,12 +153,15 @@ def test_a_pipe_is_given_once(tmp_path: Path) -> None:
     writer.join()
 
 
-@pytest.mark.parametrize("name", ["part-00001", "1.csv"])
-def test_text_of_no_bytes_beside_other_files_is_left_out_with_a_note(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [*((name, b"") for name in ("part-00001", "1.csv", "1.csv.gz", "1.tsv.bz2")), ("1.csv.gz", gzip.compress(b""))],
+)
+def test_text_of_no_bytes_beside_other_files_is_left_out_with_a_note(name: str, content: bytes, tmp_path: Path) -> None:
     (tmp_path / "edges").mkdir()
     listener = Listener()
-    for other, text in ((name, ""), ("0.csv", "a,b\n"), ("2.csv", "b,c\n")):
-        (tmp_path / "edges" / other).write_text(text)
+    for other, text in ((name, content), ("0.csv", b"a,b\n"), ("2.csv.gz", gzip.compress(b"b,c\n"))):
+        (tmp_path / "edges" / other).write_bytes(text)
     out = chunk(tmp_path / "out", str(tmp_path / "edges"), header=False, progress=listener)
     assert np.stack(edges_of(out)).tolist() == [[0, 1], [1, 2]]
     assert f"{tmp_path}/edges: empty files left out: 1" in listener.lines

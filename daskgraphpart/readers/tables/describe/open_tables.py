@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import os
+import zlib
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from daskgraphpart.readers.tables.read_options import ReadOptions
 
 TEXT_SUFFIXES = ("", ".csv", ".tsv", ".txt")  # without a byte, these hold no row; others are cut off
+PACKED_SUFFIXES = (".gz", ".zst", ".lz4", ".bz2", ".xz")
 
 
 def open_table(directory: Path, number: int, request: TableRequest, notes: list[str]) -> Table:
@@ -255,8 +259,18 @@ def _rows_of(name: str, files: tuple[TableFile, ...], place: str, directory: Pat
 
 
 def _is_empty_text(file: TableFile) -> bool:
-    is_text = not file.dtype and Path(file.path).suffix.lower() in TEXT_SUFFIXES
-    return is_text and os.path.isfile(file.path) and not os.path.getsize(file.path)
+    path = Path(file.path)
+    is_packed = path.suffix.lower() in PACKED_SUFFIXES
+    is_text = not file.dtype and (path.with_suffix("") if is_packed else path).suffix.lower() in TEXT_SUFFIXES
+    if not is_text or not path.is_file():
+        return False
+    return not path.stat().st_size or (is_packed and _is_empty_gzip(path))
+
+
+def _is_empty_gzip(path: Path) -> bool:
+    with suppress(EOFError, gzip.BadGzipFile, zlib.error), gzip.open(path) as unpacked:
+        return not unpacked.read(1)
+    return False
 
 
 def _are_same(files: tuple[TableFile, ...], others: tuple[TableFile, ...]) -> bool:
