@@ -26,7 +26,7 @@ def cut_rows(content, start, is_last, by_blanks, stops, num_fields, columns, bou
     `by_blanks`, spaces and tabs around a row do not count, and any run of them delimits. Unless the content `is_last`,
     what it ends with may go on.
 
-    `found`, int64 (4,), gets what ended the rows, the place after them, the last one's fields, and the line there.
+    `outcome`, int64 (4,), gets what ended the rows, the place after them, the last one's fields, and the line there.
     """
     size, rows, line, i = content.size, 0, 0, start
     outcome[STATE], outcome[NUM_FIELDS] = SOUND, 0

@@ -44,9 +44,14 @@ def find_config(path: AnyPath, options: Mapping[str, Any] | None = None) -> Loca
     return configs[0]
 
 
+def array_layouts_in(directory: Location) -> list[str]:
+    """List the layouts in a directory that have no files of DGL, by name."""
+    return [layout for layout in plugin_names("layouts") if is_file(directory / description_of(layout))]
+
+
 def _hint_of_layouts(directory: Location) -> str:
     """Say which other layouts exist, or why nothing does."""
-    others = [layout for layout in plugin_names("layouts") if is_file(directory / description_of(layout))]
+    others = array_layouts_in(directory)
     if not others:
         return "an unfinished dispatch leaves none"
     return f"the layout is {', '.join(others)}: partition with --layout dgl,{','.join(others)}"

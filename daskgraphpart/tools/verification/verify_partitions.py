@@ -29,7 +29,7 @@ from daskgraphpart.jobs.job_inputs import input_paths
 from daskgraphpart.jobs.job_options import JobOptions
 from daskgraphpart.jobs.jobs import OutputDirectory, open_job
 from daskgraphpart.keywords import check_keywords
-from daskgraphpart.layouts.dgl_config_reader import find_config
+from daskgraphpart.layouts.dgl_config_reader import array_layouts_in, find_config
 from daskgraphpart.layouts.manifest import ADDED, data_of
 from daskgraphpart.layouts.manifest_reader import Manifest, find_manifest
 from daskgraphpart.readers.open_scan import open_scan
@@ -189,6 +189,9 @@ def _compare(
     if manifest is not None:
         findings += headers.entry_findings(manifest, parts.content, stated, facts)
         findings += map_findings(graph, manifest, runner, headers.QUICK_NBYTES if quick else math.inf)
+    if others := array_layouts_in(config.parent):
+        what = "checksums" if checksums and not quick else "sizes"
+        notes += (f"{', '.join(others)}: compared {what} of files, and no data with the input",)
     return VerifyReport((*findings, *wrong), *counts, notes, num_files)
 
 
@@ -235,11 +238,13 @@ def _existing(out_dir: str | os.PathLike[str], options: Mapping[str, Any] | None
     """Find the config; a damaged one counts, too."""
     try:
         return find_config(out_dir, options)
-    except LayoutError:
+    except LayoutError as error:
         directory = resolve_path(out_dir, options)
         if not is_directory(directory) or (
             not is_file(directory / "part0/graph.dgl") and find_manifest(directory) is None
         ):
+            if is_directory(directory) and array_layouts_in(directory):
+                error.add_hint("or leave out the graph, and add --checksums: that compares files with the manifest")
             raise
         return directory
 

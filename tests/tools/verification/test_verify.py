@@ -131,6 +131,18 @@ def test_the_manifest_lists_every_file_with_size_and_checksum(made: Path) -> Non
         assert expected.nbytes == len(content)
 
 
+def test_what_is_not_compared_of_layouts_without_files_of_dgl_is_said(made: Path, tmp_path: Path) -> None:
+    how = spelled(RESOURCES)
+    dgp.partition(made / "in", tmp_path / "two", 2, method="random", layout=["dgl", "ranks"], **how)
+    said = "ranks: compared {} of files, and no data with the input".format
+    assert verify(made / "in", tmp_path / "two", **how).notes == (said("checksums"),)
+    assert verify(made / "in", tmp_path / "two", checksums=False, **how).notes == (said("sizes"),)
+    dgp.partition(made / "in", tmp_path / "ranks", 2, method="random", layout=["ranks"], **how)
+    with pytest.raises(LayoutError, match="leave out the graph, and add checksums: that compares files"):
+        verify(made / "in", tmp_path / "ranks", **how)
+    assert verify(None, tmp_path / "ranks", **how).ok
+
+
 def test_manifests_of_version_1_have_no_checksums(made: Path, tmp_path: Path) -> None:
     shutil.copytree(made / "out", tmp_path / "out")
     path = tmp_path / "out" / "g.manifest.json"
