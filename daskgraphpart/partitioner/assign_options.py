@@ -20,6 +20,7 @@ from daskgraphpart.partitioner.balance import (
 )
 from daskgraphpart.registry import load_class, plugin_names
 from daskgraphpart.schema import find_feature
+from daskgraphpart.storage.paths import text_of_path
 from daskgraphpart.units import format_number, parse_share
 
 if TYPE_CHECKING:
@@ -143,8 +144,8 @@ class AssignOptions:
         for name in ("training_options", "extend_options"):
             take_members(self, name, ())
         for name in ("method", "extend", "old_id_map"):
-            if isinstance(path := getattr(self, name), os.PathLike):
-                object.__setattr__(self, name, os.fspath(path))
+            if (path := getattr(self, name)) is not None or name == "method":
+                object.__setattr__(self, name, text_of_path(path, name))
         names = (self.edge_weight,) if isinstance(self.edge_weight, str) else tuple(self.edge_weight)
         object.__setattr__(self, "edge_weight", names)
         if self.balance is not None and not isinstance(self.balance, str):

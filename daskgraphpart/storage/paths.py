@@ -51,7 +51,7 @@ def resolve_path(path: AnyPath, options: Mapping[str, Any] | None = None) -> Loc
     """Return a local path, or one in a store; ``file://`` is local."""
     if is_remote(path):
         return open_known(path.protocol, str(path), {**path.storage_options, **(options or {})})
-    text = os.fspath(path)
+    text = text_of_path(path)
     match = _URL.fullmatch(text)
     if match is None:
         if _CHAIN.match(text) and "://" in text:
@@ -63,12 +63,21 @@ def resolve_path(path: AnyPath, options: Mapping[str, Any] | None = None) -> Loc
     return open_url(text, protocol, rest, options or {})
 
 
+def text_of_path(path: object, option: str | None = None) -> str:
+    """Return a path, perhaps given as an option, as text; refuse what is no path."""
+    text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
+    if not isinstance(text, str):
+        shown, hint = f"{type(path).__name__} {path!r}", "give a str or a pathlib.Path"
+        raise OptionError("this is not a path", option=option, expected="a path or URL", found=shown, hint=hint)
+    return text
+
+
 def writable_path(path: AnyPath, options: Mapping[str, Any] | None = None) -> Location:
     """Do the same for what is written, whose name must be UTF-8: Arrow and DuckDB take no other."""
     try:
-        os.fspath(path).encode() if not is_remote(path) else None
+        text_of_path(path).encode() if not is_remote(path) else None
     except UnicodeEncodeError as fault:
-        shown = repr(os.fsencode(os.fspath(path)))[2:-1]  # type: ignore[arg-type]
+        shown = repr(os.fsencode(text_of_path(path)))[2:-1]
         raise OptionError("the name is not UTF-8", file=shown, hint="give another one, or rename it") from fault
     return resolve_path(path, options)
 

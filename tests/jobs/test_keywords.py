@@ -51,6 +51,25 @@ def test_a_mistyped_or_removed_keyword_names_the_right_one(keyword: str, hint: s
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("wrong", [3, None, b"out", ["out"]], ids=repr)
+def test_what_is_no_path_is_refused_as_such(wrong: Any, tmp_path: Path) -> None:
+    graph = dgp.from_edges(PAIR)
+    for call in (
+        lambda: dgp.partition(graph, wrong, 2),
+        lambda: dgp.dispatch(graph, wrong, tmp_path / "out"),
+        lambda: dgp.assign(graph, 2, method=wrong),
+        lambda: dgp.plan(graph, 2, out=wrong),
+        lambda: dgp.read_chunked(wrong),
+        lambda: dgp.open_partitions(wrong),
+        lambda: dgp.verify(graph, wrong),
+        lambda: dgp.scan_graphstorm_config(wrong),
+        lambda: graph.write_chunked(wrong),
+        *([] if wrong is None else [lambda: dgp.partition(graph, tmp_path / "out", 2, dispatch_to=wrong)]),
+    ):
+        with pytest.raises(OptionError, match=r"his is not a path: expected a path or URL, found \w+ .*Give a str or"):
+            call()
+
+
 def test_numbers_may_be_numpys(tmp_path: Path) -> None:
     graph = dgp.from_edges(PAIR)
     etype = graph.schema.etypes[0]

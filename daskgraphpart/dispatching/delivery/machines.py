@@ -22,6 +22,7 @@ from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import EnvironmentFaultError, OptionError, OutputExistsError
 from daskgraphpart.storage.atomic import write_bytes
 from daskgraphpart.storage.checksums import FileChecksum, HashingWriter, hash_file
+from daskgraphpart.storage.paths import text_of_path
 
 if TYPE_CHECKING:
     from daskgraphpart.dispatching.delivery.staged_array import StagedArray
@@ -100,7 +101,7 @@ class Machines(Destination):
 
 def read_machines(file: str | os.PathLike[str], directory: Path) -> Machines:
     """Read a file of machines as DGL does: an address or name per line; ignores ports."""
-    path, expected = Path(file), "one address per line"
+    path, expected = Path(text_of_path(file, "dispatch_to")), "one address per line"
     try:
         lines = path.read_bytes().decode("ascii").splitlines()
     except (FileNotFoundError, IsADirectoryError, UnicodeDecodeError) as fault:

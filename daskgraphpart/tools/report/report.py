@@ -14,6 +14,7 @@ from typing import overload
 from daskgraphpart.errors import OptionError, printable
 from daskgraphpart.storage.atomic import write_bytes
 from daskgraphpart.storage.faults import environment_faults
+from daskgraphpart.storage.paths import text_of_path
 from daskgraphpart.tools.report.figures import Figures
 from daskgraphpart.tools.report.sections import TERMS, Section, advice, all_sections, key_figures, title_of, verdict
 from daskgraphpart.units import format_number, html_table, text_table
@@ -102,10 +103,10 @@ def write_text(content: str, path: str | os.PathLike[str]) -> Path:
 
 def check_directory_of(path: str | os.PathLike[str]) -> Path:
     """Return a file's path after checking its directory."""
-    directory = Path(path).parent
-    if not directory.is_dir():
-        raise OptionError("no such directory", file=directory, hint="create it, or choose another file")
-    return Path(path)
+    file = Path(text_of_path(path))
+    if not file.parent.is_dir():
+        raise OptionError("no such directory", file=file.parent, hint="create it, or choose another file")
+    return file
 
 
 def _text_of(section: Section) -> str:
