@@ -8,6 +8,8 @@ DGL_VENVS := .venv-dgl-1.1.3 .venv-dgl-2.1.0
 GRAPHSTORM_VENV := .venv-dgl-graphstorm-0.5.1
 # two cores: the real graphs and the properties side by side
 PYTEST_WORKERS ?= 2
+# set in many images; each process of the tests would compile the package anew, in a third of a second
+unexport PYTHONDONTWRITEBYTECODE
 
 TARGETS := demo test test-long lint format outputs site slurm unit dgl-envs graphstorm-env graphlearn wholegraph pyg-samplers parmetis clean
 .PHONY: $(TARGETS)
@@ -20,7 +22,10 @@ demo: $(VENV)/.installed
 	$(BIN)/daskgraphpart report $(DEMO)/partitions --output $(DEMO)/report.html
 	@echo "Open the report in a browser: $(CURDIR)/$(DEMO)/report.html"
 
-test: lint site dgl-envs graphlearn wholegraph slurm unit
+# what tests need is made two at a time: pip, mypy and mkdocs have one core each
+test:
+	$(MAKE) --jobs=2 lint site dgl-envs graphlearn wholegraph slurm
+	$(MAKE) unit
 
 # all kills, all formats of all graphs: hours; of them EXAMPLES, new random examples of each property, take 6 CPU minutes a hundred
 EXAMPLES ?= 100
