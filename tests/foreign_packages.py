@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import json
 import os
 import shutil
 import subprocess
@@ -38,12 +40,40 @@ def forget_packages() -> None:
         cached.cache_clear()
 
 
+COMMANDS = """
+import contextlib, io, json, sys
+from daskgraphpart.cli.main import main
+for line in sys.stdin:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main(json.loads(line))
+        except SystemExit as ended:
+            exit_code = ended.code
+    print(json.dumps([exit_code, out.getvalue(), err.getvalue()]), flush=True)
+"""
+_processes: dict[Path, subprocess.Popen[str]] = {}
+
+
 def call(installed: Path, *arguments: Any) -> subprocess.CompletedProcess[str]:
-    """Run the command line where packages of a directory are installed."""
-    before = os.environ.get("PYTHONPATH", "")
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(installed), str(HERE.parent), before])}
-    command = [sys.executable, "-m", "daskgraphpart", *map(str, arguments)]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    """Run the command line in a process that sees the packages of a directory, and lasts until there is another one."""
+    if installed not in _processes:
+        end_processes()
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(installed), str(HERE.parent)])}
+        command = [sys.executable, "-c", COMMANDS]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        _processes[installed] = subprocess.Popen(command, env=environment, text=True, **pipes)
+    process, words = _processes[installed], [*map(str, arguments)]
+    assert process.stdin is not None and process.stdout is not None
+    print(json.dumps(words), file=process.stdin, flush=True)
+    return subprocess.CompletedProcess(words, *json.loads(process.stdout.readline()))
+
+
+@atexit.register
+def end_processes() -> None:
+    """End the process of the directory that was asked for last."""
+    while _processes:
+        _processes.popitem()[1].communicate()  # closes its stdin, so that it ends
 
 
 def run_suite(installed: Path, directory: Path, code: str) -> None:
