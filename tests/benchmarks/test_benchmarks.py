@@ -43,10 +43,7 @@ LONG_RUNS = [
     + [pytest.param(*run, id=run[0], marks=(pytest.mark.long, pytest.mark.dgl)) for run in LONG_RUNS],
 )
 def test_a_benchmark_runs(script: str, arguments: str, words: tuple[str, ...], tmp_path: Path) -> None:
-    # a copy, so that results of toys are not kept among those that count
-    copy = tmp_path / "benchmarks"
-    shutil.copytree(BENCHMARKS, copy, ignore=shutil.ignore_patterns("results", "__pycache__"))
-    (tmp_path / "docs").symlink_to(BENCHMARKS.parent / "docs")
+    copy = copied(tmp_path)
     places = {"TMP": str(tmp_path)}
     command = [
         dgl_python(word.removeprefix("DGL-")) if word.startswith("DGL-") else places.get(word, word)
@@ -60,3 +57,22 @@ def test_a_benchmark_runs(script: str, arguments: str, words: tuple[str, ...], t
     if script == "vs_copy":
         kept = json.loads((copy / "results" / "vs_copy.jsonl").read_text())
         assert set(kept["results"]) == {"ours", "copy", "copy input"}
+
+
+def test_threads_are_at_most_as_many_times_as_fast_as_they_are(tmp_path: Path) -> None:
+    copy, graph, python = copied(tmp_path), str(tmp_path / "graph"), sys.executable
+    words = [graph, "--nodes", "1e4", "--edges", "1e5", "--quiet"]
+    subprocess.run([python, "-m", "daskgraphpart", "generate", *words], check=True)
+    words = ["assign", graph, str(tmp_path / "owners"), "--num-parts", "2", "--quiet"]
+    subprocess.run([python, str(copy / "parallel_limit.py"), *words], check=True)
+    kept = json.loads((copy / "results" / "parallel_limit.jsonl").read_text())
+    times = kept["results"]["threads"]
+    assert all(1 <= times[threads] <= int(threads) for threads in times)
+
+
+def copied(directory: Path) -> Path:
+    """Copy benchmarks, so that results of toys are not kept among those that count."""
+    copy = directory / "benchmarks"
+    shutil.copytree(BENCHMARKS, copy, ignore=shutil.ignore_patterns("results", "__pycache__"))
+    (directory / "docs").symlink_to(BENCHMARKS.parent / "docs")
+    return copy
