@@ -43,6 +43,6 @@ def _needs_of_others(spec: JobSpec, graph: Graph, processes: int, shares: int) -
             other = replace(spec, owners=replace(owners, method=method))
             other.check(graph)
             task, largest = other.smallest_memory(graph.schema, processes)
-            needs[method] = max(task, largest * shares)
+            needs[method] = max(task, largest * shares, spec.scan.smallest_memory)
     own = needs.pop(str(owners.method), 0)
     return {method: need for method, need in needs.items() if need < own}
