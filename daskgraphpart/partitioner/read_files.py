@@ -91,24 +91,30 @@ def read_assignment(
 
     See partitioner.py for the files of `directory`. `num_parts` must agree with `partition_meta.json`, or replace it.
     """
-    return read_owner_files(Path(directory), schema, workspace, runner, num_parts, is_old=False)[0]
+    return read_owner_files(Path(directory), schema, workspace, runner, num_parts)[0]
 
 
 def read_owner_files(
-    directory: Path, schema: GraphSchema, workspace: Path, runner: Runner, num_parts: int | None, *, is_old: bool
+    directory: Path,
+    schema: GraphSchema,
+    workspace: Path,
+    runner: Runner,
+    num_parts: int | None,
+    *,
+    old_types: Sequence[str] = (),
 ) -> tuple[Owners, dict[str, int]]:
-    """Read and check owners; return their number, too, which may be less than all nodes for old owners."""
+    """Read and check owners; return their number, too. Old ones are of some types, and may be fewer than the nodes."""
     meta, ours, parts = read_meta(directory, num_parts)
     method = ours.method or (meta.algo_name if meta is not None else "file")
-    trainers = {} if is_old else _open_trainers(directory / TRAINERS, schema)
-    found_files = [choose_form(directory, ntype, ours, trainers.get(ntype)) for ntype in schema.ntypes]
+    trainers = {} if old_types else _open_trainers(directory / TRAINERS, schema)
+    found_files = [choose_form(directory, ntype, ours, trainers.get(ntype)) for ntype in old_types or schema.ntypes]
     owners = create_owner_files(workspace, schema, parts, runner)
     units = [
         Unit(of_type, of_type.file.stat().st_size if of_type.file.is_file() else owners[of_type.ntype].nbytes)
         for of_type in found_files
     ]
     hint_of_range = _HINT_EMPTY_PARTS if method == "metis" and not ours.text_crc32 else None
-    config = ReadConfig(owners, parts, hint_of_range, is_old)
+    config = ReadConfig(owners, parts, hint_of_range, bool(old_types))
     found_owners = runner.run(Pass("read-assignment", read_owners, units, config))
     if trainers:
         _check_trainers([borders for borders, _ in found_owners], parts, str(directory / TRAINERS))
@@ -163,6 +169,13 @@ def has_owners(path: Path, schema: GraphSchema) -> bool:
     return _is_of_metis(path) or (
         path.is_dir() and ((path / META_FILE).is_file() or any(find_forms(path, ntype) for ntype in schema.ntypes))
     )
+
+
+def types_with_owners(directory: Path, ntypes: Sequence[str]) -> list[str]:
+    """Return those of some node types that owners were made for: all, unless the directory says of which they are."""
+    ours = _read_json(directory / OURS_FILE, _Ours) or _Ours()
+    stated = {*ours.owners_crc32, *ours.text_crc32}
+    return [ntype for ntype in ntypes if not stated or ntype in stated]
 
 
 def choose_form(directory: Path, ntype: str, ours: _Ours, trainers: Region | None) -> ReadUnit:

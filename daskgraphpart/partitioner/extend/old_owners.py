@@ -23,7 +23,7 @@ from daskgraphpart.layouts.dgl_graph import read_tensor_file
 from daskgraphpart.layouts.known_outputs import ORIG_NIDS
 from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
 from daskgraphpart.partitioner.assignment import OURS_FILE, create_owner_files
-from daskgraphpart.partitioner.read_files import choose_form, read_meta, read_owner_files
+from daskgraphpart.partitioner.read_files import choose_form, read_meta, read_owner_files, types_with_owners
 from daskgraphpart.storage.files import is_directory, is_file
 from daskgraphpart.storage.json_file import read_json_object
 from daskgraphpart.storage.paths import resolve_path
@@ -67,7 +67,7 @@ def check_old_owners(options: AssignOptions, graph: Graph, num_parts: int) -> No
     directory = Path(str(options.extend))
     if not _find_original_ids(directory, num_parts):
         _, ours, _ = read_meta(directory, num_parts)
-        for ntype in graph.schema.ntypes:
+        for ntype in _find_old_types(directory, graph.schema.ntypes):
             choose_form(directory, ntype, ours, None)
     find_map_pairs(options, graph)
 
@@ -89,10 +89,12 @@ def read_old_owners(options: AssignOptions, graph: Graph, workspace: Path, runne
     schema = replace(graph.schema, node_types=types)
     if files := _find_original_ids(directory, num_parts):
         owners: Mapping[str, Region] = create_owner_files(workspace, schema, num_parts, runner)
-        unit = Unit(files, sum(region.nbytes for region in owners.values()))
-        (num_read,) = runner.run(Pass("read-assignment", place_owners, [unit], owners))
+        known = {ntype: owners[ntype] for ntype in _find_old_types(directory, schema.ntypes)}
+        unit = Unit(files, sum(region.nbytes for region in known.values()))
+        (num_read,) = runner.run(Pass("read-assignment", place_owners, [unit], known))
     else:
-        assignment, num_read = read_owner_files(directory, schema, workspace, runner, num_parts, is_old=True)
+        known_types = _find_old_types(directory, schema.ntypes)
+        assignment, num_read = read_owner_files(directory, schema, workspace, runner, num_parts, old_types=known_types)
         owners = assignment.files
     for ntype, pair in maps.items():
         if num_read[ntype] != pair.num_old:
@@ -100,14 +102,14 @@ def read_old_owners(options: AssignOptions, graph: Graph, workspace: Path, runne
             raise AssignmentError(
                 what, file=str(pair.old), expected=expected, found=f"{pair.num_old:,}", hint=_HINT_OLD_MAP
             )
-    return OldOwners(owners, num_read, maps)
+    return OldOwners(owners, {**dict.fromkeys(schema.ntypes, 0), **num_read}, maps)
 
 
 def find_map_pairs(options: AssignOptions, graph: Graph) -> dict[str, MapPair]:
-    """Find the ID maps of both graphs by node type; refuse types with a map in only one."""
+    """Find the ID maps of both graphs by node type that is old; refuse types with a map in only one."""
     directory, new = Path(str(options.extend)), graph.id_maps
-    stated = _find_stated(directory)
-    old = {ntype: _find_old_map(ntype, options, directory, stated) for ntype in graph.schema.ntypes}
+    stated, types = _find_stated(directory), _find_old_types(directory, graph.schema.ntypes)
+    old = {ntype: _find_old_map(ntype, options, directory, stated) for ntype in types}
     only_new = [ntype for ntype, path in old.items() if path is None and ntype in new]
     only_old = [ntype for ntype, path in old.items() if path is not None and ntype not in new]
     if only_new or only_old:
@@ -197,6 +199,20 @@ def _check_unchanged(maps: Mapping[str, MapPair], directory: Path, runner: Runne
                 found=checksum,
                 hint=f"keep the old graph, or its id_map, next to the new one and {_HINT_OLD_MAP}",
             )
+
+
+def _find_old_types(directory: Path, ntypes: Sequence[str]) -> list[str]:
+    """Return the node types of a graph that the old one had, too: at least one."""
+    try:
+        config = find_config(directory)
+    except LayoutError:
+        known = types_with_owners(directory, ntypes)
+    else:
+        known = [*read_config(config).book.ntypes]
+    if not (old := [ntype for ntype in ntypes if ntype in known]):
+        what, expected = "no old node is of a type of the graph", " or ".join(ntypes)
+        raise AssignmentError(what, file=str(directory), expected=expected, found=" and ".join(known) or None)
+    return old
 
 
 def _find_original_ids(directory: Path, num_parts: int) -> list[Location]:

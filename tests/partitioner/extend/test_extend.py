@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from graphs import Graph, file_hashes, load_real_graph
 from inside import AssignOptions, DispatchOptions, Resources
@@ -146,6 +147,36 @@ def test_new_nodes_bound_to_full_parts_leave_those_that_lose_least(tmp_path: Pat
     reports = [dgp.assign(new, 8, extend=old).quality for old in (str(tmp_path / "owners"), None)]
     extended, anew = (report.cut_share for report in reports if report is not None)
     assert extended < 1.24 * anew  # 1.20; the least that was found is 1.18
+
+
+@pytest.mark.parametrize("has_ids", [False, True])
+@pytest.mark.parametrize("old", ["owners", "parts"])
+def test_a_node_type_that_the_old_graph_did_not_have_is_new(old: str, has_ids: bool, tmp_path: Path) -> None:
+    ends = np.random.default_rng(1).integers(0, 60, (2, 300))
+    later = np.stack([ends[0] // 6, ends[1]])  # of tags, which come first
+
+    def graph(**edges: np.ndarray) -> dgp.Graph | dgp.Scan:
+        if not has_ids:
+            counts = {ntype: of for ntype, of in (("tag", 10), ("user", 60)) if ntype in ":".join(edges)}
+            return dgp.from_edges({name: (*pair,) for name, pair in edges.items()}, num_nodes=counts)
+        named = {name: np.char.add("n", pair.T.astype(str)) for name, pair in edges.items()}
+        frames = {name: pd.DataFrame(pairs, columns=["s", "d"]) for name, pairs in named.items()}
+        return dgp.scan_tables(frames, map_ids=True)
+
+    before = graph(**{"user:knows:user": ends})
+    if old == "owners":
+        dgp.assign(before, PARTS, out=tmp_path / "owners")
+    else:
+        dgp.partition(before, tmp_path / "parts", PARTS)
+    grown = graph(**{"tag:of:user": later, "user:knows:user": ends})
+    parts = dgp.partition(grown, tmp_path / "out", PARTS, extend=tmp_path / old)
+    assert parts.verify(grown).ok
+    first = dgp.partition(before, tmp_path / "again", PARTS)
+    for number in range(PARTS):
+        ids = [set(np.asarray(of.part(number).original_ids["user"]).tolist()) for of in (first, parts)]
+        assert ids[0] == ids[1]
+    with pytest.raises(AssignmentError, match="no old node is of a type of the graph: expected tag"):
+        dgp.assign(graph(**{"tag:of:tag": later // 6}), PARTS, extend=tmp_path / old)
 
 
 @pytest.mark.parametrize("layout", ["dgl", "graphbolt", "graphstorm"])
