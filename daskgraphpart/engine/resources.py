@@ -9,6 +9,7 @@ from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from daskgraphpart.engine.settings import parse_size, read_settings
 from daskgraphpart.errors import OptionError, PlanError
 from daskgraphpart.options import check_options, option, stated_options, take_members
 from daskgraphpart.storage.paths import is_url, writable_path
@@ -107,7 +108,8 @@ class Resources:
                 what += f": {largest_task / 1e6:.6g}MB on the smallest worker, whose share is 1/{shares}"
                 hint += ", on workers that have their share, or fewer workers with more memory and threads"
             raise PlanError(what, option="memory", hint=hint)
-        return replace(self, workers=min(self.workers, self.memory // smallest_task))
+        workers = min(self.workers, self.memory // smallest_task)
+        return self if workers == self.workers else replace(self, workers=workers)
 
 
 def resources_of(keywords: Mapping[str, Any], *, takes_store: bool = False) -> Resources:
@@ -148,9 +150,6 @@ def detect_resources(
     EnvironmentFaultError
         If the cluster does not answer.
     """
-    # dask takes a tenth of a second to import
-    from daskgraphpart.engine.settings import parse_size, read_settings
-
     settings = read_settings()
     memory = settings.memory if memory is None else memory
     workers = settings.workers if workers is None else workers

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
-import dask
 import msgspec
-from dask.utils import parse_bytes, parse_timedelta
 
 from daskgraphpart.errors import OptionError
 from daskgraphpart.storage.json_file import convert_json
 from daskgraphpart.units import LARGEST
 
 SECTION = "daskgraphpart"
-
-_defaults = dask.config.merge(*dask.config.collect_yaml([str(Path(__file__).with_name("defaults.yaml"))]))
-dask.config.update_defaults(_defaults)
 
 
 class Settings(msgspec.Struct, frozen=True, rename="kebab"):
@@ -33,17 +29,29 @@ class Settings(msgspec.Struct, frozen=True, rename="kebab"):
     jobqueue: dict[str, Any]
 
 
+@cache
+def _defaults() -> Any:
+    """Let dask know the defaults."""
+    import dask  # a tenth of a second
+
+    (defaults,) = dask.config.collect_yaml([str(Path(__file__).with_name("defaults.yaml"))])
+    dask.config.update_defaults(defaults)
+    return defaults
+
+
 def read_settings() -> Settings:
     """Read and check the section as it is now."""
+    import dask.utils
+
     what, hint = "dask configuration", "check ~/.config/dask and the variables DASK_DASKGRAPHPART__*"
     # defaults registered inside a user's `with dask.config.set(...)` are gone after it; environment variables use
     # underscores
-    section = _defaults[SECTION] | {
+    section = _defaults()[SECTION] | {
         name.replace("_", "-"): value for name, value in dask.config.get(SECTION, {}).items()
     }
     for name in ("connect-timeout", "worker-timeout"):
         try:
-            section[name] = parse_timedelta(section[name])
+            section[name] = dask.utils.parse_timedelta(section[name])
         except (ValueError, KeyError, TypeError, AttributeError) as fault:
             raise OptionError(
                 what, place=f"{SECTION}.{name}", expected="a duration such as 30s", found=section[name], hint=hint
@@ -53,6 +61,8 @@ def read_settings() -> Settings:
 
 def parse_size(text: str, place: str = "--memory") -> int:
     """Bytes of a size such as ``"2GB"`` (decimal), ``"2 GiB"`` (binary), ``"1e9"`` or ``"512M"``."""
+    from dask.utils import parse_bytes
+
     try:
         nbytes = parse_bytes(text) if any(char.isdigit() for char in text) else -1  # of "GB" dask makes 1e9
     except (ValueError, OverflowError):

@@ -11,12 +11,7 @@ from daskgraphpart.graph.graph import Graph, graph_of
 from daskgraphpart.graph.graph_scan import GraphScan
 from daskgraphpart.graph.scan import ROWS_OF, Scan
 from daskgraphpart.graph.transforms.change_views import add_reverse_types, cast_features, double_edges
-from daskgraphpart.graph.transforms.changes import (
-    GraphChanges,
-    describe_changes,
-    join_changes,
-    outline_changes,
-)
+from daskgraphpart.graph.transforms.changes import GraphChanges, describe_changes, join_changes, outline_changes
 from daskgraphpart.graph.transforms.check_changes import check_changes
 
 if TYPE_CHECKING:

@@ -24,10 +24,9 @@ import numpy as np
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileError, InputFileNotFoundError
 from daskgraphpart.graph.formats import InputFile
 from daskgraphpart.storage.faults import attach_path_to_error
-from daskgraphpart.storage.files import file_size
+from daskgraphpart.storage.files import file_size, store_of
 from daskgraphpart.storage.json_file import shown
 from daskgraphpart.storage.local_store import open_regular
-from daskgraphpart.storage.object_store import OBJECTS
 from daskgraphpart.storage.paths import is_remote
 from daskgraphpart.storage.region import checked_nbytes
 from daskgraphpart.storage.store import StoreFile
@@ -91,7 +90,7 @@ def open_parquet(path: FilePath, coded: Sequence[str] = (), footer: Any = None) 
         options["coerce_int96_timestamp_unit"] = "us"  # nanoseconds would wrap before 1678 and after 2262
         source: Any = path
         if is_remote(path):
-            source = StoreFile(OBJECTS, path)
+            source = StoreFile(store_of(path), path)
         else:
             os.close(open_regular(path))  # pyarrow would wait for a pipe
         with attach_path_to_error(path), parquet.ParquetFile(source, **options) as file:

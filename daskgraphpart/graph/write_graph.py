@@ -13,13 +13,7 @@ from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import OptionError, check_choice
 from daskgraphpart.graph.formats import check_ends
 from daskgraphpart.graph.metadata import DATA_FORMATS, METADATA_FILE, data_key, is_delimiter
-from daskgraphpart.graph.output import (
-    BYTES_PER_PIECE,
-    EDGES_PER_PIECE,
-    chunk_bounds,
-    rows_per_piece,
-    write_file,
-)
+from daskgraphpart.graph.output import BYTES_PER_PIECE, EDGES_PER_PIECE, chunk_bounds, rows_per_piece, write_file
 from daskgraphpart.schema import LONGEST_NAME, DataSpec, EdgeType, GraphSchema, RowType
 from daskgraphpart.storage.atomic import write_json
 from daskgraphpart.storage.files import make_directory

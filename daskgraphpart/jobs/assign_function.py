@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.jobs.job_options import JobOptions
 from daskgraphpart.jobs.job_spec import JobSpec
+from daskgraphpart.jobs.owners import public
 from daskgraphpart.jobs.result_message import result_message
 from daskgraphpart.jobs.run_job import run_assign
 from daskgraphpart.keywords import check_keywords
@@ -102,8 +103,6 @@ def assign(
     >>> assignment.owners["user"][:10].compute()
     array([3, 2, 0, 1, 3, 2, 0, 1, 3, 2], dtype=uint8)
     """
-    from daskgraphpart.jobs.owners import public  # slow to import, and not needed before
-
     options = AssignOptions(
         method=method, balance=balance, seed=seed, refine=refine, objtype=objtype, fanouts=fanouts,
         training_options=training_options, method_options=method_options, effort=effort, edge_weight=edge_weight,

@@ -15,6 +15,7 @@ from daskgraphpart.graph.scan import Scan
 from daskgraphpart.graph.scan_job import ScanJob
 from daskgraphpart.graph.share_arrays import is_seen_everywhere
 from daskgraphpart.graph.write_graph import TASK_MEMORY, ChunkFormat, write_graph
+from daskgraphpart.jobs.open_workspace import open_workspace
 from daskgraphpart.schema import check_name
 from daskgraphpart.storage.files import directory_on_disk
 from daskgraphpart.storage.local_store import LOCAL
@@ -88,8 +89,6 @@ def save_graph(
     if is_url(resources.workspace):
         place = resolve_path(out, storage_options)
         check_apart(place, scan.paths)
-        from daskgraphpart.jobs.open_workspace import open_workspace  # imports fsspec
-
         with open_workspace(resources, place, scan.paths) as store:
             with store.claimed() as (store, claimed), directory_on_disk(store.output) as scratch:
                 replace(saving, store=store, claimed=claimed).write(scan, store.output, scratch)

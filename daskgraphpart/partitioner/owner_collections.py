@@ -11,6 +11,7 @@ import pandas as pd
 
 from daskgraphpart.graph.collections import data_array
 from daskgraphpart.graph.dask_sources import DaskRows
+from daskgraphpart.ids.id_map import id_map_frame
 from daskgraphpart.kernels.owner_sort import look_up_owners
 from daskgraphpart.schema import DataSpec
 
@@ -32,8 +33,6 @@ def owner_array(region: Region) -> Any:
 def owner_frame(region: Region, id_map: Location | None) -> Any:
     """Dask DataFrame of IDs (the user's own if mapped) and owners."""
     if id_map is not None:
-        from daskgraphpart.ids.id_map import id_map_frame
-
         frame = id_map_frame(id_map)
         meta = frame._meta.assign(owner=region.read(0, 0))
         return frame.map_partitions(_with_owners_of_rows, region, meta=meta).reset_index(drop=True)

@@ -7,19 +7,28 @@ import os
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from daskgraphpart.storage.local_store import LOCAL
-from daskgraphpart.storage.object_store import OBJECTS
 from daskgraphpart.storage.paths import AnyPath, Location, is_remote
 from daskgraphpart.storage.store import LocalPath, Store, WorkspaceStore, attached
+
+if TYPE_CHECKING:
+    from daskgraphpart.storage.object_store import ObjectStore
 
 
 def store_of(path: AnyPath) -> Store[Any]:
     """Return the store in which a file lies."""
     if isinstance(path, (str, Path)) and not attached:
         return LOCAL
-    return OBJECTS if is_remote(path) else workspace_store(path)
+    return object_stores() if is_remote(path) else workspace_store(path)
+
+
+def object_stores() -> ObjectStore:
+    """Return what reads files that are named by URLs."""
+    from daskgraphpart.storage.object_store import OBJECTS  # for few jobs
+
+    return OBJECTS
 
 
 def workspace_store(path: AnyPath) -> WorkspaceStore:

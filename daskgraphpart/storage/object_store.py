@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import threading
 import time
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, cast
@@ -21,10 +20,9 @@ from daskgraphpart.errors import (
     GraphPartError,
     InputFileError,
     InputFileNotFoundError,
-    MissingPackageError,
     OptionError,
 )
-from daskgraphpart.extras import how_to_install
+from daskgraphpart.storage.paths import missing_package
 from daskgraphpart.storage.store import Store
 
 if TYPE_CHECKING:
@@ -34,48 +32,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SECONDS_OF_SILENCE = 15.0
-EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs"}
-"""Extras of the package, by protocol."""
-
 MAX_GAP_NBYTES = 128 << 10
 """Bytes between two rows of a remote file that are rather read than skipped."""
 MAX_REQUEST_NBYTES = 8 << 20
 MAX_REQUESTS = 8
 """Requests at one time."""
 
-_ARCHIVES_AND_WRAPPERS = (
-    "zip", "tar", "libarchive", "dir", "cached", "blockcache", "filecache", "simplecache", "reference", "generic"
-)  # fmt: skip
-"""Protocols of fsspec that are no stores: they show the files of another one."""
 _BUCKETS = ("s3", "s3a", "gs", "gcs", "abfs", "az")
 VERSION_KEYS = ("ETag", "etag", "md5Hash", "generation", "LastModified", "mtime", "last_modified", "created")
-
-
-def open_url(text: str, protocol: str, rest: str, options: Mapping[str, Any]) -> UPath:
-    """Open the store of a URL, given as the user wrote it, and its parts around ``://`` without a slash at the end."""
-    if protocol in _ARCHIVES_AND_WRAPPERS:
-        what, hint = f"{protocol}:// is not a store", "unpack archives first"
-        raise OptionError(what, file=text, expected="a path, s3://, gs://, ...", hint=hint)
-    if not rest:
-        raise OptionError("the URL names no directory", file=text, expected=f"{protocol}://bucket/directory")
-    return open_known(protocol, f"{protocol}://{rest}", options)
-
-
-def open_known(protocol: str, url: str, options: Mapping[str, Any]) -> UPath:
-    """Open a store whose protocol and URL are sound."""
-    from upath import UPath  # slow to import
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # about protocols it was not tested with
-            path = UPath(url, protocol=protocol, **{"use_listings_cache": False, **options})
-            _ = str(path), path.path, path.parent  # some protocols take a URL apart only when it is asked for
-            return path
-    except ImportError as fault:
-        raise _missing_package(protocol, url, fault) from fault
-    except Exception as fault:  # whatever the constructor of the protocol raises
-        hint = "check the protocol and the storage options"
-        raise OptionError("cannot open this store", file=url, found=str(fault), hint=hint) from fault
 
 
 @contextmanager
@@ -113,7 +77,7 @@ def open_store(path: UPath, *, is_waiting: bool = True) -> Iterator[Any]:
 def _store_fault(path: UPath, fault: Exception, *, is_open: bool) -> GraphPartError:
     message = next(iter(str(fault).splitlines()), "") or type(fault).__name__
     if isinstance(fault, ImportError):
-        return _missing_package(path.protocol, path, fault)
+        return missing_package(path.protocol, path, fault)
     if isinstance(fault, (ValueError, TypeError)) and not is_open:
         what = f"cannot read byte ranges of {path.protocol}:// with these options"
         hint = "unpack archives first; check the protocol and the storage options"
@@ -126,12 +90,6 @@ def _store_fault(path: UPath, fault: Exception, *, is_open: bool) -> GraphPartEr
     else:
         what, hint = "the store failed", "check the network and the address of the store, and run again"
     return EnvironmentFaultError(what, file=path, found=message, hint=hint)
-
-
-def _missing_package(protocol: str, file: object, fault: ImportError) -> MissingPackageError:
-    extra = EXTRAS.get(protocol)
-    hint = how_to_install(extra) if extra else "install the package of fsspec for it"
-    return MissingPackageError(f"a package for {protocol}:// is not installed", file=file, found=str(fault), hint=hint)
 
 
 def _info(path: UPath) -> dict[str, Any] | None:
@@ -212,6 +170,30 @@ class ObjectStore(Store["UPath"]):
             for first, stop, content in zip(firsts, stops, contents, strict=True):
                 buffer[first:stop] = content
 
+    def take_rows(
+        self, path: UPath, offset: int, dtype: np.dtype, shape: tuple[int, ...], rows: np.ndarray
+    ) -> np.ndarray:
+        """Read rows of an array in a store; nearby rows share a request."""
+        if rows.size and not 0 <= rows.min() <= rows.max() < shape[0]:
+            raise IndexError(f"row out of range [0, {shape[0]})")
+        wanted, inverse = np.unique(rows, return_inverse=True)
+        taken = np.empty((wanted.size, *shape[1:]), dtype)
+        if taken.size:
+            row_nbytes = taken[0].nbytes
+            gap, limit = (max(1, nbytes // row_nbytes) for nbytes in (MAX_GAP_NBYTES, MAX_REQUEST_NBYTES))
+            # a request ends at a wide gap, and at every multiple of `limit` rows
+            cuts = np.flatnonzero((np.diff(wanted) > gap) | (np.diff(wanted // limit) > 0)) + 1
+            firsts, stops = np.append(0, cuts), np.append(cuts, wanted.size)
+            for begin in range(0, firsts.size, MAX_REQUESTS):
+                of_batch = slice(begin, begin + MAX_REQUESTS)
+                first, stop = firsts[of_batch], stops[of_batch]
+                starts, ends = (offset + ids * row_nbytes for ids in (wanted[first], wanted[stop - 1] + 1))
+                contents = read_ranges(path, starts.tolist(), ends.tolist())
+                for low, high, content in zip(first.tolist(), stop.tolist(), contents, strict=True):
+                    span = np.frombuffer(content, dtype).reshape(-1, *shape[1:])
+                    taken[low:high] = span[wanted[low:high] - wanted[low]]
+        return taken[inverse].reshape(*rows.shape, *shape[1:])
+
     def delete_files(self, paths: Sequence[UPath]) -> None:
         if not paths:
             return
@@ -252,26 +234,3 @@ def wrong_number_of_bytes(path: UPath, expected: int, num_bytes: int) -> Environ
 def _check_size(path: UPath, stop: int) -> None:
     if (size := OBJECTS.size(path)) < stop:
         raise InputFileError("file ends too early", file=path, expected=f"at least {stop:,} bytes", found=f"{size:,}")
-
-
-def take_rows(path: UPath, offset: int, dtype: np.dtype, shape: tuple[int, ...], rows: np.ndarray) -> np.ndarray:
-    """Read rows of an array in a store; nearby rows share a request."""
-    if rows.size and not 0 <= rows.min() <= rows.max() < shape[0]:
-        raise IndexError(f"row out of range [0, {shape[0]})")
-    wanted, inverse = np.unique(rows, return_inverse=True)
-    taken = np.empty((wanted.size, *shape[1:]), dtype)
-    if taken.size:
-        row_nbytes = taken[0].nbytes
-        gap, limit = (max(1, nbytes // row_nbytes) for nbytes in (MAX_GAP_NBYTES, MAX_REQUEST_NBYTES))
-        # a request ends at a wide gap, and at every multiple of `limit` rows
-        cuts = np.flatnonzero((np.diff(wanted) > gap) | (np.diff(wanted // limit) > 0)) + 1
-        firsts, stops = np.append(0, cuts), np.append(cuts, wanted.size)
-        for begin in range(0, firsts.size, MAX_REQUESTS):
-            of_batch = slice(begin, begin + MAX_REQUESTS)
-            first, stop = firsts[of_batch], stops[of_batch]
-            starts, ends = (offset + ids * row_nbytes for ids in (wanted[first], wanted[stop - 1] + 1))
-            contents = read_ranges(path, starts.tolist(), ends.tolist())
-            for low, high, content in zip(first.tolist(), stop.tolist(), contents, strict=True):
-                span = np.frombuffer(content, dtype).reshape(-1, *shape[1:])
-                taken[low:high] = span[wanted[low:high] - wanted[low]]
-    return taken[inverse].reshape(*rows.shape, *shape[1:])

@@ -9,13 +9,14 @@ import os
 import posixpath
 import re
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from daskgraphpart.errors import OptionError, OutputExistsError
-from daskgraphpart.storage.object_store import open_known, open_url
+from daskgraphpart.errors import MissingPackageError, OptionError, OutputExistsError
+from daskgraphpart.extras import how_to_install
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -29,6 +30,12 @@ AnyPath: TypeAlias = "str | os.PathLike[str] | UPath"
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*)://(.*)", re.DOTALL)
 _CHAIN = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*::")
 _LOCAL = ("file", "local")
+_ARCHIVES_AND_WRAPPERS = (
+    "zip", "tar", "libarchive", "dir", "cached", "blockcache", "filecache", "simplecache", "reference", "generic"
+)  # fmt: skip
+"""Protocols of fsspec that are no stores: they show the files of another one."""
+EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs"}
+"""Extras of the package, by protocol."""
 
 
 def is_remote(path: object) -> TypeIs[UPath]:
@@ -60,7 +67,36 @@ def resolve_path(path: AnyPath, options: Mapping[str, Any] | None = None) -> Loc
     protocol, rest = match[1].lower(), match[2].rstrip("/")
     if protocol in _LOCAL:
         return Path(match[2].removeprefix("localhost") or "/")
-    return open_url(text, protocol, rest, options or {})
+    if protocol in _ARCHIVES_AND_WRAPPERS:
+        what, hint = f"{protocol}:// is not a store", "unpack archives first"
+        raise OptionError(what, file=text, expected="a path, s3://, gs://, ...", hint=hint)
+    if not rest:
+        raise OptionError("the URL names no directory", file=text, expected=f"{protocol}://bucket/directory")
+    return open_known(protocol, f"{protocol}://{rest}", options or {})
+
+
+def open_known(protocol: str, url: str, options: Mapping[str, Any]) -> UPath:
+    """Open a store whose protocol and URL are sound."""
+    from upath import UPath  # slow to import
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # about protocols it was not tested with
+            path = UPath(url, protocol=protocol, **{"use_listings_cache": False, **options})
+            _ = str(path), path.path, path.parent  # some protocols take a URL apart only when it is asked for
+            return path
+    except ImportError as fault:
+        raise missing_package(protocol, url, fault) from fault
+    except Exception as fault:  # whatever the constructor of the protocol raises
+        hint = "check the protocol and the storage options"
+        raise OptionError("cannot open this store", file=url, found=str(fault), hint=hint) from fault
+
+
+def missing_package(protocol: str, file: object, fault: ImportError) -> MissingPackageError:
+    """Return the error of a store whose package is not installed."""
+    extra = EXTRAS.get(protocol)
+    hint = how_to_install(extra) if extra else "install the package of fsspec for it"
+    return MissingPackageError(f"a package for {protocol}:// is not installed", file=file, found=str(fault), hint=hint)
 
 
 def text_of_path(path: object, option: str | None = None) -> str:
@@ -135,8 +171,8 @@ def leads_outside(path: AnyPath, directory: AnyPath) -> str | None:
 
 def check_apart(out: Location, inputs: Iterable[Location]) -> None:
     """Refuse an output directory that is, or contains, part of the input."""
+    is_in_store = is_remote(out)
     for path in inputs:
-        is_same_kind = is_remote(path) == is_remote(out)
-        if is_same_kind and (str(path) == str(out) or leads_outside(path, out) is None):
+        if is_remote(path) == is_in_store and (str(path) == str(out) or leads_outside(path, out) is None):
             hint = "choose a separate output directory"
             raise OutputExistsError("the output directory holds the input", file=out, found=path, hint=hint)

@@ -26,8 +26,14 @@ from daskgraphpart.schema import BFLOAT16
 from daskgraphpart.source import FilePath, Source
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.faults import attach_path_to_error
-from daskgraphpart.storage.files import is_file, open_for_reading, size_of_open, store_of, workspace_store
-from daskgraphpart.storage.object_store import take_rows
+from daskgraphpart.storage.files import (
+    is_file,
+    object_stores,
+    open_for_reading,
+    size_of_open,
+    store_of,
+    workspace_store,
+)
 from daskgraphpart.storage.paths import AnyPath, is_remote, to_key
 
 MAX_WHOLE_NBYTES = 64 << 10
@@ -117,7 +123,7 @@ class Region(Source):
     def take(self, rows: np.ndarray) -> np.ndarray:
         """Read the rows of these numbers, in any order, and little around them."""
         if is_remote(self.path):
-            return take_rows(self.path, self.offset, self.dtype, self.shape, np.asarray(rows))
+            return object_stores().take_rows(self.path, self.offset, self.dtype, self.shape, np.asarray(rows))
         # numpy is slower in taking from a map than from an array
         taken: np.ndarray = (self.read() if self.nbytes <= MAX_WHOLE_NBYTES else np.asarray(self.memmap()))[rows]
         return taken

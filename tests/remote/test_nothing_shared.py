@@ -20,7 +20,7 @@ from apart import machines_apart, start_client, start_worker
 from cluster_tasks import share_small_graphs
 
 import daskgraphpart as dgp
-from daskgraphpart.storage.object_store import open_known
+from daskgraphpart.storage.paths import open_known
 from daskgraphpart.storage.upload import upload_file
 
 if TYPE_CHECKING:

@@ -15,12 +15,7 @@ from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, detect_resource
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.graph.graph_scan import GraphScan
 from daskgraphpart.graph.metadata import METADATA_FILE
-from daskgraphpart.interop.parmetis.pm_dglpart import (
-    ConversionInput,
-    attribute_dtype,
-    read_graph,
-    read_type_counts,
-)
+from daskgraphpart.interop.parmetis.pm_dglpart import ConversionInput, attribute_dtype, read_graph, read_type_counts
 from daskgraphpart.interop.parmetis.write_text import (
     ParmetisInput,
     check_attributes,

@@ -28,6 +28,7 @@ from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.jobs.job_inputs import input_paths
 from daskgraphpart.jobs.job_options import JobOptions
 from daskgraphpart.jobs.jobs import OutputDirectory, open_job
+from daskgraphpart.jobs.open_workspace import open_workspace
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.layouts.dgl_config_reader import array_layouts_in, find_config
 from daskgraphpart.layouts.manifest import ADDED, data_of
@@ -315,8 +316,6 @@ def open_graph_in_store(
     scan: Scan, config: Location, resources: Resources, listener: ProgressListener
 ) -> Iterator[tuple[Graph, Runner]]:
     """Yield the graph, and a runner with a workspace in the store; every run starts over."""
-    from daskgraphpart.jobs.open_workspace import open_workspace  # imports fsspec
-
     with open_workspace(resources, config, input_paths(scan), is_output=False) as store:
         known = 0 if scan.known is None else scan.known.schema.num_nodes
         store.note_needs(known * id_dtype(known).itemsize, 0, 0)  # original IDs are looked up
