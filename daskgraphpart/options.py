@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import Field, field, fields
+from functools import cache
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
@@ -52,8 +53,13 @@ def option(
     return field(default=default, metadata={**limits, **of})
 
 
-def stated_options(kind: Any) -> dict[str, Field[Any]]:
+def stated_options(kind: Any) -> Mapping[str, Field[Any]]:
     """A class's fields that are options, by name."""
+    return _stated(kind if isinstance(kind, type) else type(kind))
+
+
+@cache
+def _stated(kind: Any) -> Mapping[str, Field[Any]]:
     return {stated.name: stated for stated in fields(kind) if "meaning" in stated.metadata}
 
 

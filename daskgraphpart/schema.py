@@ -117,16 +117,13 @@ class EdgeType(Public):
     dst: str  # destination type
     num_edges: int  # number of edges
     data: tuple[DataSpec, ...] = ()  # features
+    name: str = field(init=False, repr=False, compare=False)  # canonical name ``src:rel:dst``
 
     def __post_init__(self) -> None:
         for part in (self.src, self.rel, self.dst):
             check_name(part, "part of an edge type")
+        object.__setattr__(self, "name", f"{self.src}:{self.rel}:{self.dst}")
         _check_unique((spec.name for spec in self.data), f"feature of edge type {self.name!r}")
-
-    @property
-    def name(self) -> str:
-        """Canonical name ``src:rel:dst``."""
-        return f"{self.src}:{self.rel}:{self.dst}"
 
     @property
     def num_rows(self) -> int:
@@ -155,6 +152,8 @@ class GraphSchema(Public):
     ntype_ids: Mapping[str, int] = field(init=False, repr=False, compare=False)  # ID of each node type
     etype_ids: Mapping[str, int] = field(init=False, repr=False, compare=False)  # ID of each edge type
     edge_starts: np.ndarray = field(init=False, repr=False, compare=False)  # first homogeneous ID of each edge type
+    num_nodes: int = field(init=False, repr=False, compare=False)  # number of nodes of all types
+    num_edges: int = field(init=False, repr=False, compare=False)  # number of edges of all types
 
     def __post_init__(self) -> None:
         check_name(self.name, "graph name")
@@ -167,6 +166,8 @@ class GraphSchema(Public):
             object.__setattr__(self, attribute, {name: number for number, name in enumerate(names)})
         starts = np.cumsum([0, *(of_type.num_edges for of_type in self.edge_types)], dtype=np.int64)
         object.__setattr__(self, "edge_starts", starts)
+        object.__setattr__(self, "num_nodes", sum(of_type.num_nodes for of_type in self.node_types))
+        object.__setattr__(self, "num_edges", sum(of_type.num_edges for of_type in self.edge_types))
         for edge_type in self.edge_types:
             for end in (edge_type.src, edge_type.dst):
                 if end not in self.ntype_ids:
@@ -190,16 +191,6 @@ class GraphSchema(Public):
     def row_types(self) -> tuple[RowType, ...]:
         """All node types, then all edge types."""
         return (*self.node_types, *self.edge_types)
-
-    @property
-    def num_nodes(self) -> int:
-        """Number of nodes of all types."""
-        return sum(t.num_nodes for t in self.node_types)
-
-    @property
-    def num_edges(self) -> int:
-        """Number of edges of all types."""
-        return sum(t.num_edges for t in self.edge_types)
 
     @property
     def is_heterogeneous(self) -> bool:
@@ -285,8 +276,8 @@ def check_name(
 ) -> None:
     """Check that DGL's files can hold a name."""
     encoded = str(name).encode(errors="replace")  # keys of a user's dictionary can be anything
-    plain = plain_name(str(name))
     if not 0 < len(encoded) <= LONGEST_NAME or encoded.decode() != name or set(name) & set(FORBIDDEN_IN_NAMES):
+        plain = plain_name(str(name))
         raise error(
             f"{what} {str(name)[:40]!r} cannot be used in DGL's files",
             file=file,

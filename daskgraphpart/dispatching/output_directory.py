@@ -59,7 +59,7 @@ def check_claimable(out: Location, own_names: Iterable[str], overwrite: bool) ->
 def old_files(out: Location) -> list[str]:
     """List the files of finished partitions and nothing else, configs first, as they are deleted."""
     names = [*_own_files(out)]
-    configs = [name for name in names if name.endswith(".json") and is_config(out / name)]
+    configs = _configs(out, names)
     return [*configs, *(name for name in names if _is_own_file(name) and name not in configs)]
 
 
@@ -72,9 +72,8 @@ def discard_unfinished(out: Path) -> None:
     """Delete unfinished partitions in a local directory; finished ones have a config, and stay."""
     names = [*_own_files(out)]
     unfinished = [(name, match[1]) for name in names if (match := _UNFINISHED.fullmatch(name))]
-    _discard(out, [name for name, whole in unfinished if whole.endswith(".json") or _is_own_file(whole)])
-    if not any(name.endswith(".json") and is_config(out / name) for name in names):
-        discard_output(out)
+    torn = [name for name, whole in unfinished if whole.endswith(".json") or _is_own_file(whole)]
+    _discard(out, torn if _configs(out, names) else [*torn, *filter(_is_own_file, names)])
 
 
 def _discard(out: Location, names: Iterable[str]) -> None:
@@ -120,6 +119,10 @@ def is_config(path: Location) -> bool:
         return is_description(read_json_object(path, LayoutError))
     except LayoutError:
         return False
+
+
+def _configs(out: Location, names: Iterable[str]) -> list[str]:
+    return [name for name in names if name.endswith(".json") and is_config(out / name)]
 
 
 def _listed(out: Location) -> dict[str, int | None]:

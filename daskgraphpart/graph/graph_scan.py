@@ -15,7 +15,7 @@ from daskgraphpart.graph.scan import ROWS_OF, Scan
 from daskgraphpart.graph.share_arrays import make_seekable, share_arrays
 from daskgraphpart.source import describe_views
 from daskgraphpart.storage.files import cached_listings, is_file, read_file
-from daskgraphpart.storage.paths import Location, join_path, to_path
+from daskgraphpart.storage.paths import Location, to_path
 from daskgraphpart.storage.scratch import scratch_directory
 
 if TYPE_CHECKING:
@@ -55,18 +55,18 @@ class GraphScan(Scan):
 
     @property
     def _metadata(self) -> list[Location]:
-        return [join_path(to_path(self.graph.directory), METADATA_FILE)] if self.graph.directory else []
+        return [to_path(self.graph.directory) / METADATA_FILE] if self.graph.directory else []
 
     def identity(self) -> dict[str, Any]:
         """Describe the graph: checksums of its metadata and schema, and names of collections."""
         with cached_listings(to_path(self.graph.directory)):
             content = b"".join(read_file(path) for path in self._metadata if is_file(path))
-        views = [describe_views(source) for source in self.graph.sources]
+        rows = {of.name: self.graph._sources_of(of.name) for of in self.graph.schema.row_types}
+        views = [describe_views(source) for sources in rows.values() for source in sources]
         facts: dict[str, Any] = {
             "metadata": zlib.crc32(content + repr(self.files).encode()),
             "schema": [self.name, zlib.crc32(repr((self.graph.schema, views)).encode())],
         }
-        rows = {of.name: self.graph._sources_of(of.name) for of in self.graph.schema.row_types}
         tokens = {name: [token for source in sources for token in source.tokens] for name, sources in rows.items()}
         return {**facts, **{f"{ROWS_OF} {name!r}": of for name, of in tokens.items() if of}}
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.engine.journal import RESTART_HINT
 from daskgraphpart.errors import ResumeError
 from daskgraphpart.graph.scan import ROWS_OF, Scan
-from daskgraphpart.jobs.job_inputs import input_paths
+from daskgraphpart.jobs.job_inputs import first_input
 from daskgraphpart.options import stated_options
 from daskgraphpart.partitioner.assign_nodes import find_start
 from daskgraphpart.partitioner.assign_options import AssignOptions
@@ -20,7 +20,6 @@ from daskgraphpart.storage.paths import Location, require_local
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
 
 WORK_VERSION = 18
 """Of what passes exchange through the workspace; raise it when a file or the order of passes changes."""
@@ -37,7 +36,7 @@ def fingerprint(command: str, scan: Scan, options: Mapping[str, Any], files: Ite
     facts: dict[str, Any] = {"command": command, "version of the workspace": WORK_VERSION}
     for name, value in options.items():
         facts[f"--{name.replace('_', '-')}"] = list(value) if isinstance(value, tuple) else value
-    with cached_listings(next(iter(input_paths(scan)), "")):
+    with cached_listings(first_input(scan) or ""):
         return {**facts, **signatures_of([*scan.paths, *files]), **scan.identity()}
 
 

@@ -50,7 +50,13 @@ def output_of(
 
 def input_paths(scan: Scan) -> list[Location]:
     """List the directory of a chunked graph, and all files that are read."""
-    return [*([] if scan.directory is None else [scan.directory]), *scan.paths]
+    directory = scan.directory
+    return scan.paths if directory is None else [directory, *scan.paths]
+
+
+def first_input(scan: Scan) -> Location | None:
+    """Return the directory of a chunked graph, or else the first file that is read, if any."""
+    return scan.directory or next(iter(scan.paths), None)
 
 
 def read_owners(directory: Path, graph: Graph, workspace: Path, runner: Runner, num_parts: int | None) -> Owners:

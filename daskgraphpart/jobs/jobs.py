@@ -20,7 +20,7 @@ from daskgraphpart.engine.journal import JOURNAL_NAME, RESTART_HINT, Journal, bo
 from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileError, OutputLockedError, ResumeError
 from daskgraphpart.jobs.fingerprint import check_unchanged
-from daskgraphpart.jobs.job_inputs import input_paths
+from daskgraphpart.jobs.job_inputs import first_input
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import make_directory, shown_name, workspace_store
 from daskgraphpart.storage.lock import LOCK_NAME, Lock
@@ -104,7 +104,7 @@ def open_job(
 
 def input_directory(scan: Scan) -> list[tuple[str, Path, str]]:
     """Describe the directory of a graph's files, if it has any, for `check_shared`."""
-    source = next(iter(input_paths(scan)), None)
+    source = first_input(scan)
     if not isinstance(source, Path):
         return []
     directory = source if source.is_dir() else source.parent
@@ -226,13 +226,10 @@ def _check_plan(journal: Journal, there: Path, wanted: Path, resources: Resource
 def _shares(resources: Resources, begun_with: dict[str, Any]) -> tuple[Resources, Resources]:
     """Keep the task size of the first run, with as many workers as fit now."""
     plan = replace(resources, **begun_with)
-    if plan != resources:
-        logger.info(
-            "tasks keep their size: memory %s, workers %d, staging %s",
-            format_size(plan.memory),
-            plan.workers,
-            plan.staging,
-        )
+    if plan == resources:
+        return plan, plan
+    what = "tasks keep their size: memory %s, workers %d, staging %s"
+    logger.info(what, format_size(plan.memory), plan.workers, plan.staging)
     return plan, replace(resources, workers=max(1, min(resources.workers, resources.memory // plan.task_memory)))
 
 

@@ -29,7 +29,7 @@ MAGIC_RELATION = 0xDD2E60F0F6B4A127
 MAGIC_COO = 0xDD61FFD305DFF127
 MAGIC_CSR = 0xDD6CD31205DFF127
 
-ARRAY_HEADER = "<QiiiBBH"
+ARRAY_HEADER = "QiiiBBH"
 """Behind the magic: reserved, device and its number, axes, type code, bits, lanes; lengths and bytes follow."""
 CPU = 1
 DTYPES = {
@@ -53,7 +53,7 @@ def i64(*values: int) -> bytes:
 def text(value: str) -> bytes:
     """Length and UTF-8 bytes."""
     encoded = value.encode()
-    return u64(len(encoded)) + encoded
+    return struct.pack("<Q", len(encoded)) + encoded
 
 
 def array_header(dtype: np.dtype, shape: tuple[int, ...]) -> bytes:
@@ -64,21 +64,20 @@ def array_header(dtype: np.dtype, shape: tuple[int, ...]) -> bytes:
         raise LayoutError(
             "DGL cannot load such an array", expected=f"{known}; at least one axis", found=f"{dtype} of shape {shape}"
         )
-    head = u64(MAGIC_ARRAY) + struct.pack(ARRAY_HEADER, 0, CPU, 0, len(shape), *code, 1)
-    return head + i64(*shape, dtype.itemsize * math.prod(shape))
+    sizes = *shape, dtype.itemsize * math.prod(shape)
+    return struct.pack(f"<Q{ARRAY_HEADER}{len(sizes)}q", MAGIC_ARRAY, 0, CPU, 0, len(shape), *code, 1, *sizes)
 
 
-def add_array(builder: LayoutBuilder, spec: ArraySpec) -> None:
-    """Append an array's header and room for its elements; DGL loads no empty bfloat16."""
+def add_array(builder: LayoutBuilder, spec: ArraySpec, before: bytes = b"") -> None:
+    """Append what is before an array, its header and room for its elements; DGL loads no empty bfloat16."""
     # in the header only: all parts share the dtype of rows
     is_loaded = spec.dtype != BFLOAT16 or 0 not in spec.shape
-    builder.add(array_header(spec.dtype if is_loaded else np.dtype("<f4"), spec.shape))
+    builder.add(before, array_header(spec.dtype if is_loaded else np.dtype("<f4"), spec.shape))
     builder.add_array(spec)
 
 
 EMPTY_ARRAY = array_header(np.dtype("<i8"), (0,))
 """How an absent array is written: no elements, int64 even where the graph's IDs are int32."""
-
 
 VERSION, HETEROGRAPH = 2, 2
 METADATA_NBYTES = 4096
@@ -101,13 +100,8 @@ def graph_file_layout(
     Regions: ``coo/row``, ``coo/col``, ``csr/indptr``, ``csr/indices``, ``csr/data`` (edge IDs), likewise ``csc``,
     ``node/<key>`` and ``edge/<key>``. Entry i of COO is edge i.
     """
-    builder = LayoutBuilder()
-    builder.add(u64(MAGIC_GRAPH_FILE, VERSION, HETEROGRAPH, 1).ljust(METADATA_NBYTES, b"\0"))
-    builder.add(u64(METADATA_NBYTES + 16, 0))  # start of the graph; no labels
-    begin = builder.offset
-    builder.add(u64(MAGIC_HETEROGRAPH), METAGRAPH, u64(1, MAGIC_RELATION))
-    stored = sum(FORMAT_BITS[name] for name in formats)
-    builder.add(i64(BITMASK | stored, BITMASK | ALL_FORMATS))
+    builder, stored = LayoutBuilder(), sum(FORMAT_BITS[name] for name in formats)
+    builder.add(HEAD, i64(BITMASK | stored, BITMASK | ALL_FORMATS))
     for name in FORMAT_BITS:
         if name in formats:
             _add_matrix(builder, name, num_nodes, num_edges)
@@ -115,10 +109,8 @@ def graph_file_layout(
     for prefix, arrays in (("node", node_arrays), ("edge", edge_arrays)):
         builder.add(u64(1, len(arrays)))
         for spec in arrays:
-            builder.add(text(spec.key))
-            add_array(builder, ArraySpec(f"{prefix}/{spec.key}", spec.dtype, spec.shape))
-    builder.add(u64(1), text("_N"), u64(1), text("_E"))
-    builder.add(u64(16, 1, begin, 16))  # the index, and its size on both sides
+            add_array(builder, ArraySpec(f"{prefix}/{spec.key}", spec.dtype, spec.shape), text(spec.key))
+    builder.add(TAIL)
     return builder.finish()
 
 
@@ -139,6 +131,11 @@ def _metagraph() -> bytes:
 
 METAGRAPH = _metagraph()
 """As every version of DGL writes it."""
+HEAD = u64(MAGIC_GRAPH_FILE, VERSION, HETEROGRAPH, 1).ljust(METADATA_NBYTES, b"\0")
+HEAD += u64(METADATA_NBYTES + 16, 0, MAGIC_HETEROGRAPH) + METAGRAPH + u64(1, MAGIC_RELATION)
+"""Before the formats: metadata, where the graph begins, no labels, and its types."""
+TAIL = u64(1) + text("_N") + u64(1) + text("_E") + u64(16, 1, METADATA_NBYTES + 16, 16)
+"""Names of types, and the index, with its size on both sides."""
 
 
 def tensor_file_layout(arrays: Sequence[ArraySpec], prefix: str = "") -> FileLayout:
@@ -146,6 +143,5 @@ def tensor_file_layout(arrays: Sequence[ArraySpec], prefix: str = "") -> FileLay
     builder = LayoutBuilder()
     builder.add(u64(MAGIC_TENSOR_FILE, len(arrays), len(arrays)))
     for spec in arrays:
-        builder.add(text(spec.key))
-        add_array(builder, ArraySpec(prefix + spec.key, spec.dtype, spec.shape))
+        add_array(builder, ArraySpec(prefix + spec.key, spec.dtype, spec.shape), text(spec.key))
     return builder.finish()

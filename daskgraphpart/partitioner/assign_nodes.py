@@ -39,10 +39,10 @@ def assign_nodes(
     read_owners: ReadOwners,
     report: bool = True,
 ) -> Owners:
-    """Give every node an owner; `read_owners` reads those of a directory."""
+    """Give every node an owner, by options that are checked; `read_owners` reads those of a directory."""
     if (start := find_start(options)) is not None:
         options = start.keep_objective(options)
-    check_assignable(options, graph, num_parts)
+        check_assignable(options, graph, num_parts)
     make_directory(directory)
     given = _given_owners(graph, num_parts, options, directory, runner, read_owners)
     old = None if start is None else start.place(graph, num_parts, directory / "given", runner)
