@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +16,13 @@ from daskgraphpart.partitioner.assign_options import AssignOptions
 from daskgraphpart.partitioner.assignment import BINARY_FORMS, TRAINERS, Owners, crc_of
 from daskgraphpart.partitioner.balance import ByFile
 from daskgraphpart.registry import package_of
-from daskgraphpart.storage.files import cached_listings, signatures_of
-from daskgraphpart.storage.paths import Location, require_local
+from daskgraphpart.storage.files import INPUT, cached_listings, signatures_of
+from daskgraphpart.storage.paths import Location, is_url, require_local
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+logger = logging.getLogger(__name__)
 
 WORK_VERSION = 18
 """Of what passes exchange through the workspace; raise it when a file or the order of passes changes."""
@@ -79,6 +82,16 @@ def _files_in(root: Path) -> list[Path]:
         if child.is_dir() and (child.name == TRAINERS or child.suffix[1:] in BINARY_FORMS):
             files += [inner for inner in child.rglob("*") if inner.is_file()]
     return sorted(files)
+
+
+def warn_of_changes(before: Mapping[str, Any]) -> None:
+    """Warn of local files that have changed since a job's fingerprint was taken, and are still there."""
+    names = [name.removeprefix(INPUT) for name in before if name.startswith(INPUT) and not is_url(name[len(INPUT) :])]
+    now = signatures_of(map(Path, names))
+    if changed := [name for name in names if now.get(INPUT + name, before[INPUT + name]) != before[INPUT + name]]:
+        more = f" and {len(changed) - 1:,} more" if changed[1:] else ""
+        what = "%s%s: changed while the job ran, so the output may hold some of both; verify compares it with the input"
+        logger.warning(what, changed[0], more)
 
 
 def check_unchanged(before: Mapping[str, Any], now: Mapping[str, Any], workspace: str) -> None:

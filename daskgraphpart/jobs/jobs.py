@@ -19,7 +19,7 @@ from daskgraphpart.dispatching.workspace import Workspace
 from daskgraphpart.engine.journal import JOURNAL_NAME, RESTART_HINT, Journal, boot_id, read_header
 from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileError, OutputLockedError, ResumeError
-from daskgraphpart.jobs.fingerprint import check_unchanged
+from daskgraphpart.jobs.fingerprint import check_unchanged, warn_of_changes
 from daskgraphpart.jobs.job_inputs import first_input
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import make_directory, shown_name, workspace_store
@@ -84,6 +84,7 @@ def open_job(
             runner.check_shared([*shared, *input_directory(scan)])
             check_leftovers(store, journal, runner)
             yield work, runner
+        warn_of_changes(fingerprint)
         work.remove_torn_files(output.path)  # of workers that were lost
         _end(work, journal, lock)
     except BaseException as fault:

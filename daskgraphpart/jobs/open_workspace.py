@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, OptionError
-from daskgraphpart.storage.files import cached_listings, signatures_of
+from daskgraphpart.storage.files import INPUT, cached_listings, signatures_of
 from daskgraphpart.storage.object_store import OBJECTS, open_store
 from daskgraphpart.storage.paths import Location, is_remote, resolve_path
 from daskgraphpart.storage.store_lock import LOCK_DIRECTORY, is_released, notes_of
@@ -74,7 +74,7 @@ def _signatures(inputs: Sequence[Location]) -> dict[str, Any]:
 
 
 def _check_unchanged(before: dict[str, Any], after: dict[str, Any], out: UPath) -> None:
-    changed = [name.removeprefix("input ") for name, signature in before.items() if after.get(name) != signature]
+    changed = [name.removeprefix(INPUT) for name, signature in before.items() if after.get(name) != signature]
     if changed:
         raise EnvironmentFaultError(
             "an input file was replaced while the job ran, so the output may hold some of both",

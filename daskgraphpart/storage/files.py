@@ -16,6 +16,9 @@ from daskgraphpart.storage.store import LocalPath, Store, WorkspaceStore, attach
 if TYPE_CHECKING:
     from daskgraphpart.storage.object_store import ObjectStore
 
+INPUT = "input "
+"""How names of signatures begin; a path follows."""
+
 
 def store_of(path: AnyPath) -> Store[Any]:
     """Return the store in which a file lies."""
@@ -72,7 +75,7 @@ def signature_of(path: AnyPath) -> tuple[int | str, ...] | None:
 def signatures_of(paths: Iterable[Location]) -> dict[str, Any]:
     """Return the signatures of existing files by path."""
     signatures = ((path.absolute(), signature_of(path.absolute())) for path in paths)
-    return {f"input {path}": [*signature] for path, signature in signatures if signature is not None}
+    return {f"{INPUT}{path}": [*signature] for path, signature in signatures if signature is not None}
 
 
 def list_directory(directory: Location) -> dict[str, int | None]:

@@ -12,12 +12,14 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from commands import call
 from faults.judge import expect_not_whole, expect_whole, judging
 from faults.kills import CASES, MEMORY, Case, Kill, arm, hashes, in_fork, make_inputs
 from inside import AssignOptions, Resources, TaskCall
 from keywords import spelled
+from listeners import Listener
 
 import daskgraphpart as dgp
 from daskgraphpart.engine.local import LocalScheduler
@@ -249,6 +251,26 @@ def test_an_input_that_changed_is_refused_by_name(
     change(path)
     with pytest.raises(ResumeError, match=rf"input .*{path.name}"):
         case.run(root)
+
+
+def test_input_that_changes_during_a_job_is_named_in_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    ends = np.arange(50)
+    graph = dgp.from_edges((ends, ends[::-1]), node_data={"x": np.ones((50, 2))}).write_chunked(tmp_path / "graph")
+    (file,) = (tmp_path / "graph").rglob("edges/*.parquet")
+
+    class Replacing(Listener):
+        def begin(self, name: str, num_units: int, nbytes: int, num_rows: int = 0) -> None:
+            super().begin(name, num_units, nbytes, num_rows)
+            if name == "bucket-edges":
+                file.write_bytes(file.read_bytes())
+
+    said = f"{file}: changed while the job ran, so the output may hold some of both"
+    dgp.partition(graph, tmp_path / "whole", 2, method="random")
+    assert said not in caplog.text
+    dgp.partition(graph, tmp_path / "mixed", 2, method="random", progress=Replacing())
+    assert said in caplog.text
 
 
 def damage_journal(workspace: Path) -> None:
