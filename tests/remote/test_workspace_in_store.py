@@ -153,6 +153,32 @@ def test_tables_have_own_ids_though_only_a_store_is_shared(s3: S3, cluster: Loca
     assert [path.read_bytes() for path in tables_of[0]] == [path.read_bytes() for path in tables_of[1]]
 
 
+CHANGED = """
+import json, sys
+import daskgraphpart
+how = json.loads(sys.argv[1])
+graph = daskgraphpart.read_chunked(how.pop("given"), storage_options=how["storage_options"])
+daskgraphpart.partition(graph.with_reverse_edges("dgl").without_duplicates().with_self_loops(), **how)
+"""
+
+
+def test_changes_that_read_edges_are_made_though_only_a_store_is_shared(
+    s3: S3, cluster: LocalCluster, tmp_path: Path
+) -> None:
+    """The graph has ID maps, which lie in the store, too."""
+    names = [f"n{i * 7 % 40:02}" for i in range(40)]
+    edges = pd.DataFrame({"src": names, "dst": [*names[1:], names[0]], "weight": np.arange(40)})
+    graph = scan_tables(edges, map_ids=True, edge_features="*").write_chunked(tmp_path / "graph")
+    copy_in(tmp_path / "graph", s3.files, URL_IN)
+    how: dict[str, Any] = {"num_parts": 3, "method": "random", "layout": ["dgl", "parquet"], **HOW}
+    changed = graph.with_reverse_edges("dgl").without_duplicates().with_self_loops()
+    partition(changed, tmp_path / "out", cluster="sync", **how)
+    there = {"given": URL_IN, "out": URL_OUT, "workspace": URL_WORK, "storage_options": s3.options}
+    run_client(CHANGED, json.dumps({**how, **there, "cluster": cluster.scheduler_address}))
+    assert contents_of(s3.files, URL_OUT) == local_contents(tmp_path / "out")
+    assert s3.files.find(URL_WORK) == []
+
+
 CALLS = """
 import json, sys
 import daskgraphpart

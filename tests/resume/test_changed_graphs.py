@@ -54,7 +54,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def scan_of(tables: Path, way: str) -> dgp.Scan:
     files = {etype: tables / f"{etype.split(':')[1]}{'-mapped' * (way == 'mapped')}.csv" for etype in (KNOWS, LIKES)}
     if way == "columns":
-        return dgp.scan_tables(edges=files, edge_features=True)
+        return dgp.scan_tables(edges=files, edge_features="*")
     data = {etype: {name: f"{path}:{name}" for name in ("weight", "kind")} for etype, path in files.items()}
     return dgp.scan_tables(edges=files, edge_data=data, map_ids=way == "mapped")
 
