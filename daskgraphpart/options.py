@@ -129,6 +129,8 @@ def _checked(value: Any, place: str, kind: type, expected: str) -> Any:
 def words_of(value: Any) -> tuple[str, ...]:
     """Split words at commas, unless they are given one by one."""
     words = value.split(",") if isinstance(value, str) and value else value or ()
+    if not isinstance(words, Iterable):
+        raise OptionError("these are not names", expected="text, or a list", found=repr(value))
     return tuple(str(word).strip() for word in words)
 
 

@@ -30,7 +30,7 @@ _HINTS = {
 }
 _MISTAKES = {
     errno.ENOTDIR: "a part of the path is a file; give a directory",
-    errno.EEXIST: "a file has that name; give a directory",
+    errno.EEXIST: "a file has that name, or a link that leads nowhere; give a directory",
     errno.ELOOP: "the path is a loop of links; give a directory",
     errno.ENAMETOOLONG: "give a shorter path",
 }

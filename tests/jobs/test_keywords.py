@@ -70,6 +70,18 @@ def test_what_is_no_path_is_refused_as_such(wrong: Any, tmp_path: Path) -> None:
             call()
 
 
+def test_what_is_no_name_of_columns_is_refused_as_such(tmp_path: Path) -> None:
+    for given in ({"edge_features": True}, {"endpoints": 2}):
+        with pytest.raises(OptionError, match=r"not names: expected text, or a list, found (True|2)"):
+            dgp.scan_tables(tmp_path / "edges.csv", **given)
+
+
+def test_a_link_that_leads_nowhere_is_no_directory(tmp_path: Path) -> None:
+    (tmp_path / "out").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(OptionError, match="or a link that leads nowhere"):
+        dgp.partition(PAIR, tmp_path / "out", 2, method="random")
+
+
 def test_numbers_may_be_numpys(tmp_path: Path) -> None:
     graph = dgp.from_edges(PAIR)
     etype = graph.schema.etypes[0]
