@@ -84,7 +84,7 @@ class TaskCall:
             self.store.attach()
             with self.store.gathered_writes(self.name) as writes:
                 works = [with_inputs(work, iter(partitions)) for work in self.works] if partitions else self.works
-                values = [*map(self.task, works, repeat(self.config))]
+                values = [self.task(work, self.config) for work in works]
             return values, writes
         except GraphPartError as fault:
             return fault

@@ -92,8 +92,7 @@ def _num_hot(schema: GraphSchema, num_parts: int, size: str | int) -> np.ndarray
 
 def files_of(layouts: Sequence[Layout], sizes: GraphSizes) -> list[tuple[int, FileLayout]]:
     """List the files of an average part and of the whole graph, each with how many there are."""
-    num_parts = sizes.num_parts
-    of_part = [(num_parts, file) for layout in layouts for file in layout.part_files(sizes, 0).values()]
+    of_part = [(sizes.num_parts, file) for layout in layouts for file in layout.part_files(sizes, 0).values()]
     return of_part + [(1, file) for layout in layouts for file in layout.graph_files(sizes.schema).values()]
 
 

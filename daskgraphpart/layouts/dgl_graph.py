@@ -115,7 +115,7 @@ class FileReader:
     def array(self) -> Region:
         """Read an array's header and skip its elements."""
         self.magic(fmt.MAGIC_ARRAY, "array")
-        _, device, _, num_axes, code, bits, lanes = self.unpack(f"<{fmt.ARRAY_HEADER}")
+        _, device, _, num_axes, code, bits, lanes = self.unpack(fmt.ARRAY_HEADER)
         if device != fmt.CPU or lanes != 1 or not 1 <= num_axes <= MAX_AXES:
             shown = f"device {device}, {lanes} lanes, {num_axes} axes"
             raise self.fault("DGL writes no such array", expected="CPU, 1 lane, 1 to 32 axes", found=shown)

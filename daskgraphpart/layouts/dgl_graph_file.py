@@ -29,7 +29,7 @@ MAGIC_RELATION = 0xDD2E60F0F6B4A127
 MAGIC_COO = 0xDD61FFD305DFF127
 MAGIC_CSR = 0xDD6CD31205DFF127
 
-ARRAY_HEADER = "QiiiBBH"
+ARRAY_HEADER = "<QiiiBBH"
 """Behind the magic: reserved, device and its number, axes, type code, bits, lanes; lengths and bytes follow."""
 CPU = 1
 DTYPES = {
@@ -53,7 +53,7 @@ def i64(*values: int) -> bytes:
 def text(value: str) -> bytes:
     """Length and UTF-8 bytes."""
     encoded = value.encode()
-    return struct.pack("<Q", len(encoded)) + encoded
+    return u64(len(encoded)) + encoded
 
 
 def array_header(dtype: np.dtype, shape: tuple[int, ...]) -> bytes:
@@ -64,8 +64,8 @@ def array_header(dtype: np.dtype, shape: tuple[int, ...]) -> bytes:
         raise LayoutError(
             "DGL cannot load such an array", expected=f"{known}; at least one axis", found=f"{dtype} of shape {shape}"
         )
-    sizes = *shape, dtype.itemsize * math.prod(shape)
-    return struct.pack(f"<Q{ARRAY_HEADER}{len(sizes)}q", MAGIC_ARRAY, 0, CPU, 0, len(shape), *code, 1, *sizes)
+    head = u64(MAGIC_ARRAY) + struct.pack(ARRAY_HEADER, 0, CPU, 0, len(shape), *code, 1)
+    return head + i64(*shape, dtype.itemsize * math.prod(shape))
 
 
 def add_array(builder: LayoutBuilder, spec: ArraySpec, before: bytes = b"") -> None:

@@ -269,5 +269,5 @@ def test_commands_take_several_and_show_both_cuts(
     assert "--edge-weight has no effect" not in caplog.text
     report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
     assert report["weighted"]["total"] == 300 * 301 / 2 + 200 * 201 / 2
-    (compared,) = dgp.compare(directory, [2], ["fennel"], edge_weight=names)
+    (compared,) = dgp.compare(directory, 2, "fennel", edge_weight=names)
     assert not compared.fault

@@ -59,7 +59,8 @@ dgp.dispatch(graph, "out", assignment=assignment)  # wrong: given twice
 
 nbytes: int = dgp.plan(frame, 8, out="out", method="metis").output_nbytes
 dgp.compare("graph", [2, 4], ["random", "fennel"], fanouts="8,4", training_options={"batch_size": 100})
-dgp.compare("graph", 2)  # wrong: several numbers of parts
+dgp.compare("graph", 2, "random")
+dgp.compare("graph", "2")  # wrong: numbers of parts
 fine: bool = dgp.verify(graph, "out", sample=0.1).ok
 dgp.verify("out", graph)  # wrong: first the graph, then its parts
 

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -74,8 +75,8 @@ class Compared:
 @check_keywords
 def compare(
     graph: GraphLike,
-    num_parts: Sequence[int] = (4, 8, 64),
-    methods: Sequence[str] = (*METHODS, *GUESTS),
+    num_parts: int | Sequence[int] = (4, 8, 64),
+    methods: str | Sequence[str] = (*METHODS, *GUESTS),
     *,
     on_done: Callable[[Compared], None] | None = None,
     balance: str | Sequence[str] | None = None,
@@ -101,9 +102,9 @@ def compare(
     ----------
     graph : Graph, Scan or path
         The graph. If it is not a chunked graph, `compare` first writes it as one to a temporary directory.
-    num_parts : sequence of int
+    num_parts : int or sequence of int
         Numbers of parts.
-    methods : sequence of str
+    methods : str or sequence of str
         Names of methods, or directories with owners. Default: all, with those of other packages.
     on_done : callable, optional
         Called with each result as it arrives; progress has a step for each.
@@ -135,8 +136,10 @@ def compare(
     0  random      0.754               3.218
     1  fennel      0.352               2.298
     """
-    if not num_parts or not methods or min(num_parts) < 1:
-        asked = f"{list(num_parts)} parts by {list(methods)}"
+    counts: list[Any] = [num_parts] if isinstance(num_parts, int) else [*num_parts]
+    methods = [methods] if isinstance(methods, str) else [*methods]
+    if not counts or not methods or any(not isinstance(count, Integral) or count < 1 for count in counts):
+        asked = f"{counts} parts by {methods}"
         raise OptionError("nothing to compare", found=asked, hint="give --num-parts of at least 1, and --methods")
     for method in methods:  # report a bad method or path once, not per run
         check_method(AssignOptions(method))
@@ -151,8 +154,8 @@ def compare(
     stated = {name: getattr(options, name) for name in stated_options(options) if name != "method"}
     flags, results = _flags({**stated, **where}), []
     with open_progress(progress) as listener, _as_directory(graph, wanted, where, listener) as directory:
-        listener.begin("compare", len(num_parts) * len(methods), 0)
-        for count in num_parts:
+        listener.begin("compare", len(counts) * len(methods), 0)
+        for count in counts:
             of_parts = []
             for method in methods:
                 of_parts.append(_run(directory, count, method, flags))

@@ -186,8 +186,11 @@ def test_hot_rows_would_lack_the_features(layout: str, tmp_path: Path) -> None:
     assert file_hashes(tmp_path) == before
 
 
-def test_partitions_of_others_take_no_features(tmp_path: Path) -> None:
+def test_few_rows_and_partitions_of_others_are_refused(tmp_path: Path) -> None:
     parts = dgp.partition(graph_with(OLD), tmp_path, 2, method="random", **HOW)
+    few = {ntype: {name: rows[:1] for name, rows in of.items()} for ntype, of in NEW.items()}
+    with pytest.raises(GraphPartError, match="Give one row per node, in the order of their original IDs"):
+        parts.add_node_data(few, **HOW)
     (tmp_path / "graph.manifest.json").unlink()
     with pytest.raises(GraphPartError, match="There is no manifest"):
         parts.add_node_data(NEW, **HOW)

@@ -225,6 +225,8 @@ def check_row_count(
     hint = f"give --num-nodes {of_type}={num_rows} if some nodes have no edges"
     if described.ordered(of_type) is not None:
         hint = "give one row per edge, or per node of the --nodes list, in order"
+    elif not described.of_edges:  # features for a graph that is there
+        hint = "give one row per node, in the order of their original IDs"
     what = f"feature {name!r} of {of_type!r} has the wrong number of rows"
     file, place = paths[0] if paths else None, f"and {len(paths) - 1} more files" if len(paths) > 1 else None
     raise InputFileError(what, file=file, place=place, expected=f"{expected:,} rows", found=f"{num_rows:,}", hint=hint)
