@@ -28,7 +28,7 @@ def advising_methods(spec: JobSpec, graph: Graph, memory: int, processes: int = 
         if error.option == "memory" and (needs := _needs_of_others(spec, graph, processes, shares)):
             enough = (method for method, need in needs.items() if need <= memory)
             method = next(enough, min(needs, key=needs.__getitem__))
-            error.add_hint(f"--method {method} needs {-(-needs[method] // 1_000_000)}MB")
+            error.add_hint(f"with --method {method}, {-(-needs[method] // 1_000_000)}MB are enough")
         raise
 
 

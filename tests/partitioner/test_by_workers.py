@@ -171,7 +171,7 @@ def test_memory_of_one_worker_is_told_before_work_begins(
     how: dict[str, Any] = {"method": "kaminpar", "cluster": client}
     with pytest.raises(PlanError, match="MB on the smallest worker, whose share is 1/3") as told:
         dgp.assign(graph, 4, memory="100MB", **how)
-    memory = re.search(r"use (\d+MB) or more", str(told.value.hint))
+    memory = re.search(r"[Uu]se (\d+MB) or more", str(told.value.hint))
     assert memory is not None
     assert dgp.assign(graph, 4, memory=memory[1], **how).num_parts == 4
 
