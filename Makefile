@@ -35,7 +35,7 @@ test-long: dgl-envs graphstorm-env graphlearn wholegraph slurm pyg-samplers
 
 # first, whether every target has its rules; by $(MAKE), `make -n lint` would call itself without end
 lint: $(VENV)/.installed-dev
-	$(MAKE_COMMAND) --dry-run --always-make $(TARGETS) >/dev/null
+	MAKEFLAGS= $(MAKE_COMMAND) --dry-run --always-make $(TARGETS) >/dev/null
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy

@@ -72,8 +72,9 @@ def discard_unfinished(out: Path) -> None:
     """Delete unfinished partitions in a local directory; finished ones have a config, and stay."""
     names = [*_own_files(out)]
     unfinished = [(name, match[1]) for name in names if (match := _UNFINISHED.fullmatch(name))]
-    torn = [name for name, whole in unfinished if whole.endswith(".json") or _is_own_file(whole)]
-    _discard(out, torn if _configs(out, names) else [*torn, *filter(_is_own_file, names)])
+    _discard(out, [name for name, whole in unfinished if whole.endswith(".json") or _is_own_file(whole)])
+    if not _configs(out, names):
+        discard_output(out)
 
 
 def _discard(out: Location, names: Iterable[str]) -> None:

@@ -246,17 +246,21 @@ def from_json(
     open_url: Callable[[str], Any] = resolve_path,
 ) -> Any:
     """Reverse `to_json`; `types` are the dataclasses that may occur, and `place` takes arrays from a list in turn."""
-    if isinstance(content, list):
-        return [from_json(item, types, place, open_url) for item in content]
-    if not isinstance(content, dict):
-        return content
-    ((name, items),) = content.items()
     make: dict[str, Callable[..., Any]] = {of_type.__name__: of_type for of_type in types}
     make |= {"array": _array, "dtype": np.dtype, "tuple": lambda *items: items, "dict": lambda *items: dict(items)}
     make["url"] = open_url
     if place is not None:
         make["placed"] = place
-    return make[name](*(from_json(item, types, place, open_url) for item in items))
+
+    def value_of(content: Any) -> Any:
+        if isinstance(content, list):
+            return [*map(value_of, content)]
+        if not isinstance(content, dict):
+            return content
+        ((name, items),) = content.items()
+        return make[name](*map(value_of, items))
+
+    return value_of(content)
 
 
 def _array(dtype: str, shape: list[int], content: str) -> np.ndarray:

@@ -86,9 +86,9 @@ def _files_in(root: Path) -> list[Path]:
 
 def warn_of_changes(before: Mapping[str, Any]) -> None:
     """Warn of local files that have changed since a job's fingerprint was taken, and are still there."""
-    names = [name.removeprefix(INPUT) for name in before if name.startswith(INPUT) and not is_url(name[len(INPUT) :])]
-    now = signatures_of(map(Path, names))
-    if changed := [name for name in names if now.get(INPUT + name, before[INPUT + name]) != before[INPUT + name]]:
+    names = [name.removeprefix(INPUT) for name in before if name.startswith(INPUT)]
+    now = signatures_of(Path(name) for name in names if not is_url(name))
+    if changed := [name.removeprefix(INPUT) for name, signature in now.items() if signature != before[name]]:
         more = f" and {len(changed) - 1:,} more" if changed[1:] else ""
         what = "%s%s: changed while the job ran, so the output may hold some of both; verify compares it with the input"
         logger.warning(what, changed[0], more)

@@ -68,11 +68,11 @@ def array_header(dtype: np.dtype, shape: tuple[int, ...]) -> bytes:
     return head + i64(*shape, dtype.itemsize * math.prod(shape))
 
 
-def add_array(builder: LayoutBuilder, spec: ArraySpec, before: bytes = b"") -> None:
-    """Append what is before an array, its header and room for its elements; DGL loads no empty bfloat16."""
+def add_array(builder: LayoutBuilder, spec: ArraySpec) -> None:
+    """Append an array's header and room for its elements; DGL loads no empty bfloat16."""
     # in the header only: all parts share the dtype of rows
     is_loaded = spec.dtype != BFLOAT16 or 0 not in spec.shape
-    builder.add(before, array_header(spec.dtype if is_loaded else np.dtype("<f4"), spec.shape))
+    builder.add(array_header(spec.dtype if is_loaded else np.dtype("<f4"), spec.shape))
     builder.add_array(spec)
 
 
@@ -109,7 +109,8 @@ def graph_file_layout(
     for prefix, arrays in (("node", node_arrays), ("edge", edge_arrays)):
         builder.add(u64(1, len(arrays)))
         for spec in arrays:
-            add_array(builder, ArraySpec(f"{prefix}/{spec.key}", spec.dtype, spec.shape), text(spec.key))
+            builder.add(text(spec.key))
+            add_array(builder, ArraySpec(f"{prefix}/{spec.key}", spec.dtype, spec.shape))
     builder.add(TAIL)
     return builder.finish()
 
@@ -143,5 +144,6 @@ def tensor_file_layout(arrays: Sequence[ArraySpec], prefix: str = "") -> FileLay
     builder = LayoutBuilder()
     builder.add(u64(MAGIC_TENSOR_FILE, len(arrays), len(arrays)))
     for spec in arrays:
-        add_array(builder, ArraySpec(prefix + spec.key, spec.dtype, spec.shape), text(spec.key))
+        builder.add(text(spec.key))
+        add_array(builder, ArraySpec(prefix + spec.key, spec.dtype, spec.shape))
     return builder.finish()

@@ -172,11 +172,11 @@ class LogFile(Log):
 
     def append(self, content: bytes) -> None:
         try:
-            while content:  # after a partial write, the next attempt gives the reason
-                content = content[os.write(self._fd, content) :]
-        except OSError as fault:
+            with attach_path_to_error(self.path):
+                while content:  # after a partial write, the next attempt gives the reason
+                    content = content[os.write(self._fd, content) :]
+        except OSError:
             self.close()  # nothing may follow a torn line
-            fault.filename = str(self.path)
             raise
 
     def flush(self) -> None:

@@ -87,14 +87,14 @@ def read_old_owners(options: AssignOptions, graph: Graph, workspace: Path, runne
     counts = {t.name: maps[t.name].num_old if t.name in maps else t.num_nodes for t in graph.schema.node_types}
     types = tuple(replace(t, num_nodes=counts[t.name]) for t in graph.schema.node_types)
     schema = replace(graph.schema, node_types=types)
+    old_types = _find_old_types(directory, schema.ntypes)
     if files := _find_original_ids(directory, num_parts):
         owners: Mapping[str, Region] = create_owner_files(workspace, schema, num_parts, runner)
-        known = {ntype: owners[ntype] for ntype in _find_old_types(directory, schema.ntypes)}
+        known = {ntype: owners[ntype] for ntype in old_types}
         unit = Unit(files, sum(region.nbytes for region in known.values()))
         (num_read,) = runner.run(Pass("read-assignment", place_owners, [unit], known))
     else:
-        known_types = _find_old_types(directory, schema.ntypes)
-        assignment, num_read = read_owner_files(directory, schema, workspace, runner, num_parts, old_types=known_types)
+        assignment, num_read = read_owner_files(directory, schema, workspace, runner, num_parts, old_types=old_types)
         owners = assignment.files
     for ntype, pair in maps.items():
         if num_read[ntype] != pair.num_old:
