@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-WORK_VERSION = 18
+WORK_VERSION = 19
 """Of what passes exchange through the workspace; raise it when a file or the order of passes changes."""
 
 MOST_SHOWN = 3
@@ -111,6 +111,16 @@ def check_unchanged(before: Mapping[str, Any], now: Mapping[str, Any], workspace
             found="others",
             hint=f"restore them, or {RESTART_HINT}. Random numbers without a seed, and rows in a cluster's memory, are "
             "new in each process: write such to parquet files, and give those",
+        )
+    files = [key.removeprefix(INPUT) for key in before if key.startswith(INPUT) and key not in now]
+    others = [key.removeprefix(INPUT) for key in now if key.startswith(INPUT) and key not in before]
+    if files and others:
+        raise ResumeError(
+            "the unfinished run read other files",
+            file=workspace,
+            expected=files[0],
+            found=others[0],
+            hint=f"give the same paths, or {RESTART_HINT}",
         )
     shown = [key for key in changed if key not in ("schema", "metadata")][:MOST_SHOWN] or changed
     more = "" if len(changed) <= len(shown) else f", and {len(changed) - len(shown)} more"

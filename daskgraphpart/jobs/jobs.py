@@ -146,7 +146,8 @@ def _begin_or_continue(
     plan = {"memory": resources.memory, "workers": resources.workers, "staging": resources.staging}
     directory = str(output.path.resolve())
     lock.commit()
-    journal = Journal.create(work.root, {"fingerprint": fingerprint, "plan": plan, "output": directory}, claim)
+    header = {"fingerprint": fingerprint, "plan": plan, "output": directory, "workspace": work.root}
+    journal = Journal.create(work.root, header, claim)
     lock.write(workspace=work.root, output=directory)
     return work, journal
 
@@ -203,7 +204,7 @@ def _find_journal(workspace: Path, restart: bool, claimed: OutputLock | None) ->
 
 
 def _check_plan(journal: Journal, there: Path, wanted: Path, resources: Resources) -> None:
-    """Refuse another workspace, or less memory than the work was cut for."""
+    """Refuse another workspace, one that has moved, or less memory than the work was cut for."""
     if there.resolve() != wanted.resolve():
         raise ResumeError(
             "the unfinished run has another workspace",
@@ -211,6 +212,14 @@ def _check_plan(journal: Journal, there: Path, wanted: Path, resources: Resource
             expected=there.parent,
             found=wanted.parent,
             hint=f"give the same --workspace, or {RESTART_HINT}",
+        )
+    begun = Path(journal.header["workspace"])
+    if workspace_store(there).is_on_disk and not (begun.exists() and begun.samefile(there)):
+        raise ResumeError(
+            "the workspace of the unfinished run was moved or copied",  # results in its journal name files by path
+            file=there,
+            expected=begun,
+            hint=f"move it back, or {RESTART_HINT}",
         )
     memory = journal.header["plan"]["memory"]
     if resources.memory < memory:

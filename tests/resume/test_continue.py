@@ -361,6 +361,36 @@ def test_another_workspace_is_refused_and_taken_with_restart(root: Path, calls: 
     assert hashes(root / "out") == hashes(run("homogeneous", root, "other"))
 
 
+@pytest.mark.parametrize("move", [shutil.move, shutil.copytree], ids=["moved", "copied"])
+def test_an_unfinished_output_that_moved_is_refused_and_continues_where_it_was(move: Any, unfinished: Path) -> None:
+    moved = unfinished.with_name("moved")
+    move(unfinished, moved)
+    with pytest.raises(ResumeError, match=r"moved or copied: expected .*/out/.*\. Move it back, or add restart=True"):
+        run("homogeneous", unfinished.parent, "moved")
+    if unfinished.exists():
+        shutil.rmtree(unfinished)
+    moved.rename(unfinished)
+    BY_NAME["random"].run(unfinished.parent)
+
+
+def test_a_workspace_elsewhere_that_moved_is_refused(root: Path, calls: Calls, tmp_path: Path) -> None:
+    before, now = (Resources(MEMORY, "sync", workspace=str(tmp_path / name)) for name in ("before", "now"))
+    calls.fail_at = ("bucket_edges", 1)
+    with pytest.raises(EnvironmentFaultError):
+        run("homogeneous", root, resources=before)
+    calls.fail_at = None
+    (tmp_path / "before").rename(tmp_path / "now")
+    with pytest.raises(ResumeError, match=r"now/.* moved or copied: expected .*/before/"):
+        run("homogeneous", root, resources=now)
+
+
+def test_files_of_other_names_are_refused_by_name(unfinished: Path, inputs: Path, tmp_path: Path) -> None:
+    other = shutil.copytree(inputs / "homogeneous", tmp_path / "renamed")
+    what = "the unfinished run read other files: expected .*/homogeneous/metadata.json, found .*/renamed/metadata.json"
+    with pytest.raises(ResumeError, match=what):
+        dgp.partition(other, unfinished, 3, method="random", memory=MEMORY, cluster="threads", workers=2)
+
+
 def test_outputs_that_share_a_workspace_directory_do_not_meet(root: Path, calls: Calls, tmp_path: Path) -> None:
     shared = Resources(MEMORY, "sync", workspace=str(tmp_path / "shared"))
     calls.fail_at = ("bucket_edges", 1)
