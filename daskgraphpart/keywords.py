@@ -1,4 +1,4 @@
-"""Answer unknown keywords of public functions with the right one; take numbers of numpy for Python's."""
+"""Answer wrong arguments of public functions with the right ones; take numbers of numpy for Python's."""
 
 from __future__ import annotations
 
@@ -30,8 +30,10 @@ REMOVED_KEYWORDS = {
     "deduplicate": "call without_duplicates() of the graph",
     "edge_types_from": "call split_edges() of the graph",
     "cast": "call astype() of the graph",
+    "client": "use cluster",
+    "scheduler": "use cluster",
 }
-"""What to type in the place of keywords that there were once, or that users of DGL may expect."""
+"""What to type in the place of keywords that there were once, or that users of DGL and dask may expect."""
 MEMBERS = {
     "method_options": ("threads", "passes", "recursive", "fill_parts", "num_trainers_per_machine"),
     "extend_options": ("old_id_map", "may_move"),
@@ -40,16 +42,20 @@ MEMBERS = {
     "layout_options": ("graph_formats", "out_edges", "map_feature", "hot_rows", "config_name", "reshuffle"),
 }
 """Keywords in which functions take options that are keywords elsewhere, and on the command line."""
-OUTPUTS = ("out", "out_path", "output_path", "out_dir")
-"""Words for the directory that is written: ours, and those of DGL's functions."""
+OUTPUTS = ("out", "out_path", "output_path", "out_dir", "save_dir")
+"""Words for the directory that is written: ours, and those of DGL's and PyG's functions."""
+OBJECTS = ("self", "partitions")
+"""Names of the object, as the first argument of its methods."""
+MOST_SHOWN = 2
 
 
 def check_keywords(function: Callable[P, T]) -> Callable[P, T]:
     """Answer an unknown keyword with the nearest known one, or with what to type in its place.
 
-    Numbers of numpy become Python's.
+    Too many, or too few, arguments get the form of the call. Numbers of numpy become Python's.
     """
-    parameters = inspect.signature(function).parameters
+    signature = inspect.signature(function)
+    parameters = signature.parameters
     if any(of.kind is of.VAR_KEYWORD for of in parameters.values()):  # a plug-in may take any
         return function
     known = [*parameters]
@@ -59,6 +65,10 @@ def check_keywords(function: Callable[P, T]) -> Callable[P, T]:
         for name in keywords:
             if name not in known:
                 raise unknown_keyword(function.__name__, name, known)
+        try:
+            signature.bind(*args, **keywords)
+        except TypeError as fault:
+            raise wrong_arguments(function.__name__, str(fault), signature) from None
         plain: Any = {name: plain_number(value) for name, value in keywords.items()}
         return function(*map(plain_number, args), **plain)
 
@@ -77,3 +87,13 @@ def unknown_keyword(function: str, name: str, known: list[str]) -> KeywordError:
     if name in OUTPUTS and (named := [of for of in OUTPUTS if of in known]):
         hint = f"use {named[0]} for the output directory"
     return KeywordError(f"{function}() has no keyword {name!r}", hint=hint)
+
+
+def wrong_arguments(function: str, fault: str, signature: inspect.Signature) -> KeywordError:
+    """Return the error for too many or too few arguments, with the form of the call."""
+    by_keyword = [name for name, of in signature.parameters.items() if of.kind is of.KEYWORD_ONLY]
+    by_place = [name for name in signature.parameters if name not in by_keyword]
+    if by_place and by_place[0] in OBJECTS:
+        del by_place[0]
+    form = ", ".join([*by_place, *(f"{name}=..." for name in by_keyword[:MOST_SHOWN]), *["..."][: len(by_keyword)]])
+    return KeywordError(f"{function}(): {fault}", hint=f"call {function}({form}); see help({function})")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.errors import OptionError
 from daskgraphpart.ids.fanouts import plain_fanouts, split_fanouts, texts_of_fanouts
 from daskgraphpart.method import Method
-from daskgraphpart.options import check_options, option, stated_options, take_members
+from daskgraphpart.options import check_options, option, stated_options, take_members, words_of
 from daskgraphpart.partitioner.balance import (
     DEFAULT_BALANCE,
     TRAINING_BALANCE,
@@ -146,10 +146,10 @@ class AssignOptions:
         for name in ("method", "extend", "old_id_map"):
             if (path := getattr(self, name)) is not None or name == "method":
                 object.__setattr__(self, name, text_of_path(path, name))
-        names = (self.edge_weight,) if isinstance(self.edge_weight, str) else tuple(self.edge_weight)
+        names = (self.edge_weight,) if isinstance(self.edge_weight, str) else words_of(self.edge_weight)
         object.__setattr__(self, "edge_weight", names)
         if self.balance is not None and not isinstance(self.balance, str):
-            object.__setattr__(self, "balance", tuple(self.balance))
+            object.__setattr__(self, "balance", words_of(self.balance))
         check_options(self)
         default = TRAINING_BALANCE if self.objtype == "fetch" else DEFAULT_BALANCE
         wanted = default if self.balance is None else self.balance

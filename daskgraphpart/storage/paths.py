@@ -103,7 +103,9 @@ def text_of_path(path: object, option: str | None = None) -> str:
     """Return a path, perhaps given as an option, as text; refuse what is no path."""
     text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
     if not isinstance(text, str):
-        shown, hint = f"{type(path).__name__} {path!r}", "give a str or a pathlib.Path"
+        shown, hint = f"{type(path).__name__} {path!r}".split("\n")[0], "give a str or a pathlib.Path"
+        if hasattr(path, "shape"):
+            hint += "; an array of owners is saved for each node type, as TYPE.npy in a directory, such as _N.npy"
         raise OptionError("this is not a path", option=option, expected="a path or URL", found=shown, hint=hint)
     return text
 

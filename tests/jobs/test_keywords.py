@@ -41,6 +41,9 @@ def test_signatures_have_no_hole_and_help_has_every_keyword(function: Any) -> No
         ("options", "num_hops=2"),
         ("out_dir", "Use out"),
         ("batch_size", "training_options"),
+        ("save_dir", "Use out"),
+        ("client", "Use cluster"),
+        ("scheduler", "Use cluster"),
         ("zebra", r"help\(partition\)"),
     ],
 )
@@ -49,6 +52,25 @@ def test_a_mistyped_or_removed_keyword_names_the_right_one(keyword: str, hint: s
         dgp.partition(PAIR, tmp_path / "out", 2, **{keyword: 1})
     assert isinstance(caught.value, TypeError)
     assert not (tmp_path / "out").exists()
+
+
+def test_wrong_numbers_of_arguments_show_the_form_of_the_call() -> None:
+    parts: Any = dgp.PartitionedGraph
+    calls: list[tuple[Any, tuple[Any, ...], str, str]] = [
+        (dgp.partition, (PAIR, 4), "'num_parts'", r"partition\(graph, out, num_parts, .*=\.\.\., \.\.\.\)"),
+        (dgp.from_edges, PAIR, "too many positional", r"from_edges\(edges, num_nodes=\.\.\., .*\)"),
+        (parts.add_node_data, (None, "y", PAIR[0]), "too many positional", r"add_node_data\(node_data, .*"),
+        (dgp.open_partitions, (), "'path'", r"open_partitions\(path, .*"),
+    ]
+    for function, given, what, form in calls:
+        with pytest.raises(KeywordError, match=rf"\(\): .*{what}.*\. Call {form}; see help\({function.__name__}\)"):
+            function(*given)
+
+
+def test_what_is_no_item_to_balance_is_refused_as_such(tmp_path: Path) -> None:
+    for given in ({"balance": True}, {"edge_weight": True}):
+        with pytest.raises(OptionError, match=r"not names: expected text, or a list, found True"):
+            dgp.plan(PAIR, 2, **given)
 
 
 @pytest.mark.parametrize("wrong", [3, None, b"out", ["out"]], ids=repr)
@@ -68,6 +90,20 @@ def test_what_is_no_path_is_refused_as_such(wrong: Any, tmp_path: Path) -> None:
     ):
         with pytest.raises(OptionError, match=r"his is not a path: expected a path or URL, found \w+ .*Give a str or"):
             call()
+
+
+def test_an_array_of_owners_is_told_where_to_save_it(tmp_path: Path) -> None:
+    owners = np.arange(20) % 2
+    for call in (
+        lambda: dgp.dispatch(PAIR, owners, tmp_path / "out"),
+        lambda: dgp.partition(PAIR, tmp_path / "out", 2, method=owners),
+    ):
+        with pytest.raises(OptionError, match=r"not a path: .*, found ndarray array.*TYPE\.npy .*such as _N\.npy"):
+            call()
+    (tmp_path / "owners").mkdir()
+    np.save(tmp_path / "owners" / "_N.npy", owners)
+    parts = dgp.dispatch(PAIR, tmp_path / "owners", tmp_path / "out", num_parts=2)
+    assert [part.num_inner_nodes for part in parts.parts] == [10, 10]
 
 
 def test_what_is_no_name_of_columns_is_refused_as_such(tmp_path: Path) -> None:

@@ -130,7 +130,7 @@ def _add(
 
 def report(
     partitions: StoredPartitions,
-    labels: Iterable[str] | None = None,
+    labels: str | Iterable[str] | None = None,
     *,
     fanouts: Any = None,
     batch_size: int | None = None,
@@ -145,8 +145,8 @@ def report(
 
     Parameters
     ----------
-    labels : iterable of str, optional
-        Node data that hold classes, as ``ntype:name``; default: integers named `label`, `labels` or `y`.
+    labels : str or iterable of str, optional
+        Node data that hold classes, as ``ntype/name``; default: integers named `label`, `labels` or `y`.
     fanouts : list of int, dict of such lists by edge type, or str, optional
         Neighbours that training samples at each hop, such as ``[10, 10]`` or ``"10,10"``; 20 batches of each part
         are sampled to estimate what trainers fetch from other parts, with and without `hot_rows`. Default: what

@@ -26,6 +26,7 @@ from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
 from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.kernels.count_ends import count_ends
 from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
+from daskgraphpart.options import words_of
 from daskgraphpart.schema import LABEL_NAMES, MASK_NAME
 from daskgraphpart.storage.files import file_sizes_in
 from daskgraphpart.storage.paths import Location, is_remote
@@ -51,7 +52,7 @@ BYTES_OF_BLOCKS = 12 << 20
 
 def report_parts(
     partitions: StoredPartitions,
-    labels: Iterable[str] | None,
+    labels: str | Iterable[str] | None,
     sampling: Sampling,
     resources: Resources,
     progress: Progress | None,
@@ -250,7 +251,7 @@ def report_columns(region: Region, _: None) -> dict[int, int] | None:
 
 
 def find_columns(
-    regions: NodeRegions, book: PartitionBook, labels: Iterable[str] | None
+    regions: NodeRegions, book: PartitionBook, labels: str | Iterable[str] | None
 ) -> dict[str, dict[int, Region]]:
     """Find the parts' labels, then masks, by ``<ntype>/<name>`` and part; `labels` name those to take as labels."""
     stored: dict[str, dict[int, Region]] = {}
@@ -261,7 +262,7 @@ def find_columns(
                 stored.setdefault(f"{ntype}/{name}", {})[part] = region
     whole = {key: of_parts for key, of_parts in stored.items() if all(map(_is_whole, of_parts.values()))}
     named = [key for key in whole if key.rpartition("/")[2] in LABEL_NAMES]
-    chosen = named if labels is None else list(labels)
+    chosen = named if labels is None else words_of(labels)
     for key in (key for key in chosen if key not in whole):
         raise _no_labels(key, stored.get(key), whole)
     columns = {key: whole[key] for key in (*chosen, *filter(_is_mask, whole))}

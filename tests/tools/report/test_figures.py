@@ -155,7 +155,10 @@ def two_parts(rows: np.ndarray, root: Path, name: str = "label") -> PartitionedG
     ],
 )
 def test_negative_labels_are_not_a_class(rows, classes, counts, unlabelled, distances, tmp_path: Path) -> None:
-    (labels,) = two_parts(np.array(rows), tmp_path).report().labels
+    parts = two_parts(np.array(rows), tmp_path)
+    (labels,) = parts.report().labels
+    (named,) = parts.report(labels.key).labels
+    assert (named.key, named.counts.tolist()) == (labels.key, labels.counts.tolist())
     assert (labels.classes, labels.counts.tolist()) == (classes, counts)
     assert labels.unlabelled.tolist() == unlabelled
     assert labels.total_variation == pytest.approx(distances)
