@@ -49,6 +49,7 @@ NEW_DATA = HERE.parent / "docs" / "new_data.md"
 GRAPHBOLT = HERE.parent / "docs" / "howto" / "graphbolt.md"
 GRAPHSTORM = HERE.parent / "docs" / "howto" / "graphstorm.md"
 DESIGN = HERE.parent / "docs" / "design.md"
+INSTALL = HERE.parent / "docs" / "install.md"
 
 
 def main() -> None:
@@ -103,6 +104,8 @@ def blocks() -> Iterator[tuple[Path, str, str]]:
     yield FOR_TRAINING, "even_claim", claims.even_claim()
     yield FOR_TRAINING, "uneven_claim", claims.uneven_claim()
     yield DESIGN, "stores_claim", claims.stores_claim()
+    for page in (DESIGN, INSTALL):
+        yield page, "compiled_claim", claims.compiled_claim()
     yield SIZING, "rented", in_lines(prices.rented())
     for made in (predict.times, predict.ten, predict.sizes, predict.passes, predict.checks):
         yield SIZING, f"sizing_{made.__name__}", in_lines([*made()])

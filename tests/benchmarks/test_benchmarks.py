@@ -17,6 +17,7 @@ TOY = "--nodes 1e4 --edges 1e5 --runs 1"
 RUNS = [
     ("vs_copy", f"{TOY} --directory TMP", ("| ours", "| copy", "| copy input")),
     ("kernels", "--rows 1e4 --nodes 1e4", ("parse_edges",)),
+    ("compiled_wheel", "--directory TMP", ("| first run with kernels |",)),
 ]
 LONG_RUNS = [
     ("vs_dgl", f"{TOY} --dgl-python DGL-2.1.0 --directory TMP", ("dgl.distributed.partition_graph",)),
