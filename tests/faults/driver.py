@@ -6,6 +6,7 @@ one, so that every pass of a job can be struck by name. What the client does bef
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import ctypes
 import io
@@ -135,12 +136,14 @@ def answer(request: dict[str, Any], report: str) -> dict[str, Any]:
         code = 99
         try:
             signal.alarm(SECONDS)
+            atexit._clear()
             fd = os.open(f"{report}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
             os.dup2(fd, 1)
             os.dup2(fd, 2)
             sys.stdout = open(1, "w", buffering=1, closefd=False)  # noqa: SIM115 - to the end of the process
             sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
             code = run(request, report)
+            atexit._run_exitfuncs()  # of the command alone, which removes its temporary directories
         except BaseException as fault:
             print(f"Traceback: {fault!r}", file=sys.stderr)
         finally:

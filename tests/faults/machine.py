@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
-CONTINUE = "run the same command again to continue, or add --restart to start over"
+CONTINUE = "Run the same command again to continue, or add --restart to start over"
 
 
 class Machine:
