@@ -8,6 +8,7 @@ checkers do not, nor packages of others.
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,14 +19,17 @@ PACKAGE = Path(__file__).resolve().parents[2] / "daskgraphpart"
 ENTRY = "daskgraphpart.jobs.partition_function"
 
 
+@cache
 def modules() -> dict[str, Path]:
     """All modules of the package by name."""
     paths = {path.relative_to(PACKAGE.parent).with_suffix(""): path for path in PACKAGE.rglob("*.py")}
     return {".".join(name.parts).removesuffix(".__init__"): path for name, path in paths.items()}
 
 
-def imports_of(path: Path, known: dict[str, Path]) -> Iterator[tuple[str, bool, int]]:
-    """Yield each module of ours that a file imports, whether inside a function, and the line."""
+@cache
+def imports_of(path: Path) -> list[tuple[str, bool, int]]:
+    """Each module of ours that a file imports, whether inside a function, and the line."""
+    known = modules()
 
     def walk(node: ast.AST, is_inside: bool) -> Iterator[tuple[str, bool, int]]:
         for child in ast.iter_child_nodes(node):
@@ -40,7 +44,7 @@ def imports_of(path: Path, known: dict[str, Path]) -> Iterator[tuple[str, bool, 
             is_function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
             yield from walk(child, is_inside or is_function)
 
-    return walk(ast.parse(path.read_text(encoding="utf-8")), False)
+    return list(walk(ast.parse(path.read_text(encoding="utf-8")), False))
 
 
 def closure(entry: str = ENTRY) -> dict[str, int]:
@@ -50,17 +54,16 @@ def closure(entry: str = ENTRY) -> dict[str, int]:
         name = left.pop()
         if name not in seen:
             seen[name] = len(known[name].read_text(encoding="utf-8").splitlines())
-            left += [imported for imported, *_ in imports_of(known[name], known)]
+            left += [imported for imported, *_ in imports_of(known[name])]
     return seen
 
 
 def inner_imports() -> list[str]:
     """Places of imports of our own modules inside functions."""
-    known = modules()
     places = {
         f"{path.relative_to(PACKAGE.parent)}:{line}"
-        for path in known.values()
-        for _, is_inside, line in imports_of(path, known)
+        for path in modules().values()
+        for _, is_inside, line in imports_of(path)
         if is_inside
     }
     return sorted(places)

@@ -21,7 +21,10 @@ from typing import Any
 from faults.kills import TINY, make_inputs
 from inside import Runner, Sizes, main
 
+import daskgraphpart.interop.parmetis.pm_dglpart
 import daskgraphpart.jobs.run_job as opening
+import daskgraphpart.readers.tables.load_tables
+import daskgraphpart.readers.tables.scan_tables  # noqa: F401 - so that no fork has to import DuckDB and these
 from daskgraphpart.partitioner import choose, solver
 
 PLACES = ("the-input", "the-output", "the-workspace")

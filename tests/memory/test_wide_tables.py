@@ -54,9 +54,14 @@ def peak_bytes(directory: Path, form: str, num_nodes: int, width: int, budget: i
     return int(done.stdout)
 
 
+@pytest.fixture(scope="module")
+def libraries(tmp_path_factory: pytest.TempPathFactory) -> int:
+    """What a process takes for almost nothing."""
+    return peak_bytes(tmp_path_factory.mktemp("libraries") / "tiny", "vectors", 100, 8)
+
+
 @pytest.mark.memory
-def test_wide_rows_stay_within_the_least_budget(tmp_path: Path) -> None:
-    libraries = peak_bytes(tmp_path / "tiny", "vectors", 100, 8)
+def test_wide_rows_stay_within_the_least_budget(tmp_path: Path, libraries: int) -> None:
     peaks = {
         "vectors": peak_bytes(tmp_path / "vectors", "vectors", 8000, 4096),  # 131 MB
         "columns": peak_bytes(tmp_path / "columns", "columns", 2000, 300),
@@ -66,8 +71,7 @@ def test_wide_rows_stay_within_the_least_budget(tmp_path: Path) -> None:
 
 
 @pytest.mark.memory
-def test_pages_as_large_as_allowed_stay_within_the_budget(tmp_path: Path) -> None:
-    libraries = peak_bytes(tmp_path / "tiny", "vectors", 100, 8)
+def test_pages_as_large_as_allowed_stay_within_the_budget(tmp_path: Path, libraries: int) -> None:
     num_rows, width, budget = 1024, 8192, 340_000_000  # ten pages of 33.6 MB
     peak = peak_bytes(tmp_path / "pages", "pages", num_rows, width, budget)
     assert peak - libraries < budget, (libraries, peak)
@@ -75,8 +79,7 @@ def test_pages_as_large_as_allowed_stay_within_the_budget(tmp_path: Path) -> Non
 
 @pytest.mark.memory
 @pytest.mark.long
-def test_tables_of_ten_times_the_least_budget_stay_within_it(tmp_path: Path) -> None:
-    libraries = peak_bytes(tmp_path / "tiny", "vectors", 100, 8)
+def test_tables_of_ten_times_the_least_budget_stay_within_it(tmp_path: Path, libraries: int) -> None:
     of_text = peak_bytes(tmp_path / "short", "text", 100, 8)  # and the kernels that cut text
     above = {
         "vectors": peak_bytes(tmp_path / "vectors", "vectors", 210_000, 768) - libraries,  # 645 MB
@@ -88,8 +91,7 @@ def test_tables_of_ten_times_the_least_budget_stay_within_it(tmp_path: Path) -> 
 
 @pytest.mark.memory
 @pytest.mark.long
-def test_memory_is_linear_in_columns_that_are_features(tmp_path: Path) -> None:
-    libraries = peak_bytes(tmp_path / "tiny", "vectors", 100, 8)
+def test_memory_is_linear_in_columns_that_are_features(tmp_path: Path, libraries: int) -> None:
     for width in (100, 400, 2000):
         peak = peak_bytes(tmp_path / f"{width}", "columns", 2000, width, 400_000_000)
         assert peak - libraries < 25_000_000 + width * 30_000, (width, peak, libraries)  # 2,000 take 10 to 50 MB

@@ -83,7 +83,7 @@ def test_a_worker_process_that_dies_ends_the_job_which_goes_on(place: Path, monk
 def test_a_task_that_kills_every_worker_ends_the_job_which_goes_on(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    case = replace(BY_NAME["processes"], cluster="local")
+    case = replace(BY_NAME["processes"], cluster="local", workers=1)
     deadly(monkeypatch, die_always, place / "flag")
     (place / "flag").touch()
     with dask.config.set({"distributed.scheduler.allowed-failures": 0}):  # each takes seconds

@@ -88,7 +88,8 @@ CLUSTER = """
 import time
 from distributed import LocalCluster
 if __name__ == "__main__":
-    with LocalCluster(n_workers=2, threads_per_worker=1, memory_limit=0, dashboard_address=":0") as cluster:
+    how = {"processes": False, "protocol": "tcp://", "memory_limit": 0, "dashboard_address": None}
+    with LocalCluster(n_workers=2, threads_per_worker=1, **how) as cluster:
         print(cluster.scheduler_address, flush=True)
         sys.stdin.read()
 """

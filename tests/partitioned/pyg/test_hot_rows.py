@@ -85,7 +85,7 @@ def test_neither_memory_nor_merges_change_them(
     size: Any, parts: dgp.PartitionedGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def choose(**how: Any) -> list[Any]:
-        hot = parts.part(0).hot_rows([3, 2], size=size, batch_size=7, **how)
+        hot = parts.part(0).hot_rows([3, 2], size=size, batch_size=7, epochs=2, **how)
         return [hot.ids.tolist(), hot.fetches.tolist()]
 
     expected, other = choose(), choose(seed=1)
