@@ -65,7 +65,7 @@ def _group_ends(ids: Any) -> Iterator[int]:
     """Yield the ends of groups that further IDs cannot change."""
     starts = np.arange(len(ids) + 1, dtype=np.int64) * BYTES_PER_ID
     if pa.types.is_string(ids.type):
-        starts[1:] += np.cumsum(pc.binary_length(ids).to_numpy(), dtype=np.int64)
+        starts[1:] += np.cumsum(np.from_dlpack(pc.binary_length(ids)), dtype=np.int64)  # `to_numpy` imports pandas
     start = 0
     while True:
         by_bytes = int(np.searchsorted(starts, starts[start] + BYTES_PER_GROUP, side="right")) - 1

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from daskgraphpart.errors import EnvironmentFaultError, InputFileError, OptionError, PlanError
+from daskgraphpart.graph.output import to_arrow
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.region import Region, create_npy, map_npy
 
@@ -112,7 +113,7 @@ def scatter_numbers(
     region = create_npy(path, np.int64, (num_rows,), is_mapped=True)
     placed, numbers = map_npy(path), None if kept is None else kept.memmap()
     for batch in read(connection, query):
-        rows, values = (column.to_numpy() for column in batch.columns)
+        rows, values = map(np.from_dlpack, batch.columns)  # `to_numpy` imports pandas
         placed[rows if numbers is None else np.searchsorted(numbers, rows)] = values
     return region
 
@@ -120,7 +121,7 @@ def scatter_numbers(
 def numbered_batches(columns: Iterable[list[Any]], schema: Any, first: int = 0) -> Iterator[Any]:
     """Yield Arrow batches of columns, with the number of each row, from `first`, in front: DuckDB promises no order."""
     for of_batch in columns:
-        rows = pa.array(np.arange(first, first + len(of_batch[0])))
+        rows = to_arrow(np.arange(first, first + len(of_batch[0])))
         yield pa.RecordBatch.from_arrays([rows, *of_batch], schema=schema)
         first += len(rows)
 

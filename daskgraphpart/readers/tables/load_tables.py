@@ -14,7 +14,7 @@ from daskgraphpart.graph.companion_files import list_companions
 from daskgraphpart.graph.graph import Graph, graph_of
 from daskgraphpart.graph.rows import EdgeEnds
 from daskgraphpart.graph.transforms.changes import NO_CHANGES
-from daskgraphpart.readers.database import open_database
+from daskgraphpart.readers.database import open_database, run
 from daskgraphpart.readers.tables.describe.describe_tables import check_memory, describe_tables
 from daskgraphpart.readers.tables.describe.description import kinds_of_ids
 from daskgraphpart.readers.tables.describe.earlier_graph import check_old_ids
@@ -67,6 +67,7 @@ def load_tables(name: str, tables: Tables, options: ReadOptions, changes: GraphC
             resources.memory,
             counts_only=counts_only and not job.edge_weights,
         )
+        run(connection, "SET preserve_insertion_order = false")  # else inserted rows would be copied once more
         load_rows(load)
         graph = _place_graph(load, name, job, resources.memory, counts_only=counts_only)
     graph = replace(graph, companions=list_companions(job.companions))
