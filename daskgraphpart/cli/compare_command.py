@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import click
@@ -76,3 +77,5 @@ def compare(**values: Any) -> None:
         written["plot"] = values["plot_path"]
     if not values["quiet"]:
         show_facts(written)
+    if all(result.exit_code for result in results):
+        sys.exit(max(result.exit_code for result in results))  # there is nothing to choose from

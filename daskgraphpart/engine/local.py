@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from dask.callbacks import Callback
 
-from daskgraphpart.errors import EnvironmentFaultError
+from daskgraphpart.errors import EnvironmentFaultError, OptionError
 
 if TYPE_CHECKING:
     from daskgraphpart.storage.store import WorkspaceStore
@@ -25,6 +25,7 @@ Graph: TypeAlias = dict[Any, Any]
 _M_ARENA_MAX, _M_MMAP_THRESHOLD, _M_TRIM_THRESHOLD = -8, -3, -1  # malloc.h
 BLOCK_NBYTES = 32 << 20  # malloc's maximum for this option
 KEPT_NBYTES = 64 << 20
+SCRIPT_HINT = "in a script, put the call below `if __name__ == '__main__':`, as processes import it"
 
 
 class Scheduler(Protocol):
@@ -69,6 +70,7 @@ class LocalScheduler(Scheduler):
         elif name == "processes":
             from dask.multiprocessing import get
 
+            check_can_start_processes()
             # one pool for all passes: a process takes a second to start
             self._pool = ProcessPoolExecutor(
                 workers, multiprocessing.get_context("spawn"), initializer=_end_with_parent
@@ -76,6 +78,7 @@ class LocalScheduler(Scheduler):
         else:
             from dask.local import get_sync as get
         self._get: Callable[..., Any] = get
+        self._has_computed = False
 
     def check_shared(self, directories: Sequence[tuple[str, Path, str]], store: WorkspaceStore) -> None:
         """Do nothing: workers on this machine share its directories."""
@@ -88,6 +91,7 @@ class LocalScheduler(Scheduler):
         index = {key: i for i, key in enumerate(keys)}
 
         def posttask(key: Any, result: Any, *_: Any) -> None:
+            self._has_computed = True
             if key in index:
                 on_done(index[key], result)
 
@@ -98,13 +102,21 @@ class LocalScheduler(Scheduler):
             raise EnvironmentFaultError(
                 "a worker process died",
                 place=name,
-                hint="if it ran out of memory, give fewer --workers",
+                hint="if it ran out of memory, give fewer --workers"
+                + ("" if self._has_computed else f"; {SCRIPT_HINT}"),
             ) from fault
 
     def close(self) -> None:
         """Wait for tasks still running after a failure, and end the workers."""
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+def check_can_start_processes() -> None:
+    """Refuse to start worker processes from one that may have none."""
+    if multiprocessing.current_process().daemon:
+        what = "this process cannot start workers: it is itself one of a multiprocessing.Pool, a DataLoader or dask"
+        raise OptionError(what, option="cluster", hint="give --cluster threads, or call this outside of it")
 
 
 def _end_with_parent() -> None:

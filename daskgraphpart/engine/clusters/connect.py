@@ -17,6 +17,7 @@ from distributed.comm import CommClosedError
 from distributed.core import Status
 
 from daskgraphpart.engine.clusters.cluster_names import active_client, is_scheduler_file, job_queue
+from daskgraphpart.engine.local import SCRIPT_HINT, check_can_start_processes
 from daskgraphpart.engine.settings import parse_size, read_settings
 from daskgraphpart.errors import EnvironmentFaultError, OptionError
 from daskgraphpart.storage.json_file import read_json_object
@@ -120,7 +121,11 @@ def _start(cluster: str, workers: int) -> Any:
     quiet = {"memory_limit": 0, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
     # `Resources.workers` counts tasks; those of one process would share its event loop
     ours = {"n_workers": workers, "threads_per_worker": 1, "processes": True}
-    return LocalCluster(**quiet | _arguments(read_settings().local) | ours)
+    check_can_start_processes()
+    try:
+        return LocalCluster(**quiet | _arguments(read_settings().local) | ours)
+    except RuntimeError as fault:
+        raise EnvironmentFaultError("no worker could start", found=str(fault), hint=SCRIPT_HINT) from fault
 
 
 def _start_jobs(name: str, workers: int) -> Any:

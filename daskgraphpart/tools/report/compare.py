@@ -64,7 +64,8 @@ class Compared:
     balances: dict[str, float] | None = None  # by constraint: heaviest part / average
     seconds: float = 0.0  # wall time of the process
     peak_bytes: int = 0  # peak memory of its process tree
-    fault: str = ""  # the error, if it failed
+    fault: str = ""  # the error, if it failed, and the exit code of its command
+    exit_code: int = 0
     # share of training input rows fetched from other parts; needs `fanouts`
     remote_share: float | None = None
     remote_rows: int | None = None  # these rows in an epoch, and their bytes
@@ -202,9 +203,10 @@ def _run(graph: str | os.PathLike[str], num_parts: int, method: str, flags: Sequ
     with tempfile.TemporaryDirectory(prefix="daskgraphpart-compare-") as scratch:
         report = Path(scratch) / "report.json"
         how = ["--num-parts", str(num_parts), "--method", method, "--report", str(report), *flags]
-        taken, fault = _measured(["assign", str(graph), f"{scratch}/owners", *how])
-        if fault:
-            return Compared(method, num_parts, seconds=taken.seconds, peak_bytes=taken.peak_bytes, fault=fault)
+        taken, code, fault = _measured(["assign", str(graph), f"{scratch}/owners", *how])
+        if code:
+            used = taken.seconds, taken.peak_bytes
+            return Compared(method, num_parts, "", 0.0, 0.0, None, *used, fault, code)
         content = json.loads(report.read_text(encoding="utf-8"))
     balances = {balance["name"]: balance["ratio"] for balance in content["balances"]}
     shares = content["method"], content["cut_share"], content["replication_factor"]
@@ -216,13 +218,13 @@ def _run(graph: str | os.PathLike[str], num_parts: int, method: str, flags: Sequ
     return Compared(method, num_parts, *shares, balances, taken.seconds, taken.peak_bytes, **known)
 
 
-def _measured(arguments: Sequence[str]) -> tuple[Measurement, str]:
-    """Run a command of this package; return what it took and its error, if any."""
+def _measured(arguments: Sequence[str]) -> tuple[Measurement, int, str]:
+    """Run a command of this package; return what it took, its exit code, and its error, if any."""
     taken, code, output = measure([sys.executable, "-m", "daskgraphpart", *arguments, "--quiet"])
     if code == 0:
-        return taken, ""
+        return taken, code, ""
     lines = [line for line in output.splitlines() if line.startswith("error: ")] or output.splitlines()[-1:]
-    return taken, (lines[0] if lines else f"exit code {code}").removeprefix("error: ")
+    return taken, code, (lines[0] if lines else f"exit code {code}").removeprefix("error: ")
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import shutil
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import dask
@@ -21,7 +24,7 @@ from remote_stores import make_graph
 
 import daskgraphpart as dgp
 from daskgraphpart.engine.clusters.on_cluster import SharedDirectories
-from daskgraphpart.errors import EnvironmentFaultError
+from daskgraphpart.errors import EnvironmentFaultError, OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,6 +111,35 @@ def test_an_error_of_a_task_arrives_as_it_was_raised(cluster: str, tmp_path: Pat
         dgp.partition(graph, tmp_path / "out", 2, method="random", **spelled(resources))
     assert (caught.value.file, caught.value.place, caught.value.found) == (str(path), "row 1", "300")
     assert not list((tmp_path / "out").glob("*.json"))
+
+
+WITHOUT_GUARD = """
+import sys
+from daskgraphpart.engine.runner import Pass, Resources, Unit, open_runner
+with open_runner(Resources(1 << 28, sys.argv[1], 1)) as runner:
+    runner.run(Pass("divide", divmod, [Unit(7, 1)], 2))
+"""
+
+
+@pytest.mark.parametrize("cluster", ["processes", pytest.param("local", marks=pytest.mark.long)])
+def test_a_script_whose_calls_run_again_in_workers_is_told_what_to_write(cluster: str, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(WITHOUT_GUARD)
+    ran = subprocess.run([sys.executable, str(script), cluster], capture_output=True, text=True, check=False)
+    last = ran.stderr.splitlines()[-1]
+    assert "EnvironmentFaultError" in last and "below `if __name__ == '__main__':`" in last
+
+
+@pytest.mark.parametrize("cluster", ["processes", "local"])
+def test_a_process_that_may_have_none_is_told_to_use_threads(
+    cluster: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(multiprocessing.current_process(), "daemon", True)  # as in multiprocessing.Pool
+    graph = make_graph().write(tmp_path / "graph")
+    with pytest.raises(OptionError, match=r"cannot start workers.*Give cluster threads"):
+        partition(graph, tmp_path / "out", cluster)
+    assert list((tmp_path / "out").iterdir()) == []
+    partition(graph, tmp_path / "out", "threads")
 
 
 @pytest.fixture(scope="module")

@@ -52,6 +52,11 @@ def test_methods_are_tabulated_as_text_csv_and_plot(
     assert plot.read_bytes().startswith(b"\x89PNG")
 
 
+def test_without_any_result_it_fails_as_its_runs_do(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("compare", graph, "--num-parts", "5000", "--methods", "metis", "--quiet") == 2
+    assert "is more than the graph's" in capsys.readouterr().out
+
+
 def test_methods_are_sorted_by_what_training_fetches(
     graph: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
