@@ -44,9 +44,8 @@ MEMBERS = {
 """Keywords in which functions take options that are keywords elsewhere, and on the command line."""
 OUTPUTS = ("out", "out_path", "output_path", "out_dir", "save_dir")
 """Words for the directory that is written: ours, and those of DGL's and PyG's functions."""
-OBJECTS = ("self", "partitions")
+OBJECTS = {"self", "partitions"}
 """Names of the object, as the first argument of its methods."""
-MOST_SHOWN = 2
 
 
 def check_keywords(function: Callable[P, T]) -> Callable[P, T]:
@@ -91,9 +90,6 @@ def unknown_keyword(function: str, name: str, known: list[str]) -> KeywordError:
 
 def wrong_arguments(function: str, fault: str, signature: inspect.Signature) -> KeywordError:
     """Return the error for too many or too few arguments, with the form of the call."""
-    by_keyword = [name for name, of in signature.parameters.items() if of.kind is of.KEYWORD_ONLY]
-    by_place = [name for name in signature.parameters if name not in by_keyword]
-    if by_place and by_place[0] in OBJECTS:
-        del by_place[0]
-    form = ", ".join([*by_place, *(f"{name}=..." for name in by_keyword[:MOST_SHOWN]), *["..."][: len(by_keyword)]])
+    names = [name for name, of in signature.parameters.items() if of.kind is not of.KEYWORD_ONLY]
+    form = ", ".join([*names[bool({*names[:1]} & OBJECTS) :], "..."])
     return KeywordError(f"{function}(): {fault}", hint=f"call {function}({form}); see help({function})")

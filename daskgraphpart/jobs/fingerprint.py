@@ -112,23 +112,13 @@ def check_unchanged(before: Mapping[str, Any], now: Mapping[str, Any], workspace
             hint=f"restore them, or {RESTART_HINT}. Random numbers without a seed, and rows in a cluster's memory, are "
             "new in each process: write such to parquet files, and give those",
         )
-    files = [key.removeprefix(INPUT) for key in before if key.startswith(INPUT) and key not in now]
-    others = [key.removeprefix(INPUT) for key in now if key.startswith(INPUT) and key not in before]
-    if files and others:
-        raise ResumeError(
-            "the unfinished run read other files",
-            file=workspace,
-            expected=files[0],
-            found=others[0],
-            hint=f"give the same paths, or {RESTART_HINT}",
-        )
     shown = [key for key in changed if key not in ("schema", "metadata")][:MOST_SHOWN] or changed
     more = "" if len(changed) <= len(shown) else f", and {len(changed) - len(shown)} more"
     raise ResumeError(
         "the input or options of the unfinished run have changed",
         file=workspace,
         place=f"{', '.join(shown)}{more}",
-        expected=before.get(shown[0], "nothing"),
+        expected=before.get(shown[0], next((key for key in before if key not in now), "nothing")),
         found=now.get(shown[0], "nothing"),
         hint=f"restore them, or {RESTART_HINT}",
     )

@@ -57,10 +57,10 @@ def test_a_mistyped_or_removed_keyword_names_the_right_one(keyword: str, hint: s
 def test_wrong_numbers_of_arguments_show_the_form_of_the_call() -> None:
     parts: Any = dgp.PartitionedGraph
     calls: list[tuple[Any, tuple[Any, ...], str, str]] = [
-        (dgp.partition, (PAIR, 4), "'num_parts'", r"partition\(graph, out, num_parts, .*=\.\.\., \.\.\.\)"),
-        (dgp.from_edges, PAIR, "too many positional", r"from_edges\(edges, num_nodes=\.\.\., .*\)"),
-        (parts.add_node_data, (None, "y", PAIR[0]), "too many positional", r"add_node_data\(node_data, .*"),
-        (dgp.open_partitions, (), "'path'", r"open_partitions\(path, .*"),
+        (dgp.partition, (PAIR, 4), "'num_parts'", r"partition\(graph, out, num_parts, \.\.\.\)"),
+        (dgp.from_edges, PAIR, "too many positional", r"from_edges\(edges, \.\.\.\)"),
+        (parts.add_node_data, (None, "y", PAIR[0]), "too many positional", r"add_node_data\(node_data, \.\.\.\)"),
+        (dgp.open_partitions, (), "'path'", r"open_partitions\(path, \.\.\.\)"),
     ]
     for function, given, what, form in calls:
         with pytest.raises(KeywordError, match=rf"\(\): .*{what}.*\. Call {form}; see help\({function.__name__}\)"):

@@ -386,7 +386,7 @@ def test_a_workspace_elsewhere_that_moved_is_refused(root: Path, calls: Calls, t
 
 def test_files_of_other_names_are_refused_by_name(unfinished: Path, inputs: Path, tmp_path: Path) -> None:
     other = shutil.copytree(inputs / "homogeneous", tmp_path / "renamed")
-    what = "the unfinished run read other files: expected .*/homogeneous/metadata.json, found .*/renamed/metadata.json"
+    what = "input .*/renamed/metadata.json.* have changed: expected input .*/homogeneous/metadata.json"
     with pytest.raises(ResumeError, match=what):
         dgp.partition(other, unfinished, 3, method="random", memory=MEMORY, cluster="threads", workers=2)
 
