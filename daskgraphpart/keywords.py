@@ -44,8 +44,7 @@ MEMBERS = {
 """Keywords in which functions take options that are keywords elsewhere, and on the command line."""
 OUTPUTS = ("out", "out_path", "output_path", "out_dir", "save_dir")
 """Words for the directory that is written: ours, and those of DGL's and PyG's functions."""
-OBJECTS = {"self", "partitions"}
-"""Names of the object, as the first argument of its methods."""
+OBJECTS = {"self", "partitions"}  # names of the object, as the first argument of its methods
 
 
 def check_keywords(function: Callable[P, T]) -> Callable[P, T]:

@@ -78,7 +78,6 @@ class LocalScheduler(Scheduler):
         else:
             from dask.local import get_sync as get
         self._get: Callable[..., Any] = get
-        self._has_computed = False
 
     def check_shared(self, directories: Sequence[tuple[str, Path, str]], store: WorkspaceStore) -> None:
         """Do nothing: workers on this machine share its directories."""
@@ -91,7 +90,6 @@ class LocalScheduler(Scheduler):
         index = {key: i for i, key in enumerate(keys)}
 
         def posttask(key: Any, result: Any, *_: Any) -> None:
-            self._has_computed = True
             if key in index:
                 on_done(index[key], result)
 
@@ -102,8 +100,7 @@ class LocalScheduler(Scheduler):
             raise EnvironmentFaultError(
                 "a worker process died",
                 place=name,
-                hint="if it ran out of memory, give fewer --workers"
-                + ("" if self._has_computed else f"; {SCRIPT_HINT}"),
+                hint=f"if it ran out of memory, give fewer --workers; {SCRIPT_HINT}",
             ) from fault
 
     def close(self) -> None:
