@@ -52,7 +52,11 @@ class Command(click.Command):
             )
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse arguments, after giving bare options the edge type behind them, or an empty one."""
+        """Parse arguments, after giving bare options the edge type behind them, or an empty one.
+
+        The next option is no value: one that was forgotten took it.
+        """
+        self._refuse_missing_values(ctx, args)
         bare = {name for param in self.params if getattr(param, "is_bare", False) for name in param.opts}
         words, given = [], iter(args)
         for word in given:
@@ -64,6 +68,20 @@ class Command(click.Command):
             if words[i - 1][:-1] in bare and _EDGE_TYPE.fullmatch(words[i]):
                 words[i - 1] += words.pop(i)
         return super().parse_args(ctx, [*words, *given])
+
+    def _refuse_missing_values(self, ctx: click.Context, args: list[str]) -> None:
+        options = {name: param for param in self.get_params(ctx) for name in (*param.opts, *param.secondary_opts)}
+        names = [(ctx.token_normalize_func or str)(word.partition("=")[0]) for word in args]
+        i = 0
+        while i < len(args) and args[i] != "--":
+            param, i = options.get(names[i]), i + 1
+            if "=" in args[i - 1] or not isinstance(param, click.Option) or param.is_flag or param.count:
+                continue
+            for word, name in zip(args[i : i + param.nargs], names[i : i + param.nargs], strict=True):
+                if name.startswith("-") and name in options and not getattr(param, "is_bare", False):
+                    option = names[i - 1]
+                    ctx.fail(f"{option} needs a value, but {word} is an option. If you mean it: {option}={word}.")
+            i += 0 if getattr(param, "is_bare", False) else param.nargs
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write a section per heading, in order of first options."""

@@ -188,6 +188,15 @@ def test_a_mistake_of_usage_is_one_line(path: tuple[str, ...], capsys: pytest.Ca
             "--memory 'lots' is not a size. Use a number with a unit",
         ),
         (("assign", "--num-parts", "2"), "Missing GRAPH."),
+        (
+            ("build", "out", "--edges", "e.csv", "--edge-features", "--map-ids"),
+            "--edge-features needs a value, but --map-ids is an option. If you mean it: --edge-features=--map-ids. See",
+        ),
+        (
+            ("build", "out", "--edges", "e.csv", "--name", "--map_ids"),
+            "--name needs a value, but --map_ids is an option.",
+        ),
+        (("partition", "out", "--from", "ogb", "--quiet"), "--from needs a value, but --quiet is an option."),
         (("verify",), "Missing OUT."),
         (("verify", "out"), "Missing GRAPH. Without it, give --checksums."),
         (("--log-level", "loud", "info", "x"), "'loud' is not one of"),
@@ -202,6 +211,14 @@ def test_mistakes_say_what_is_wrong(
     assert message in shown.err
     assert shown.out == ""
     assert len(shown.err.splitlines()) == 1
+
+
+def test_an_option_behind_a_bare_one_and_a_value_that_is_meant_are_taken(directory: Path) -> None:
+    (directory / "e.csv").write_text("0,1\n1,1\n")
+    bare = ("--remove-self-loops", "--map-ids")
+    assert call("build", directory / "out", "--edges", directory / "e.csv", *bare, "--name=--quiet") == 0
+    assert json.loads((directory / "out" / "metadata.json").read_text())["graph_name"] == "--quiet"
+    assert (directory / "out" / "id_map").is_dir()
 
 
 def test_no_arguments_show_the_help(capsys: pytest.CaptureFixture[str]) -> None:
@@ -440,9 +457,10 @@ def test_a_process_that_used_a_database_ends_in_silence(directory: Path) -> None
 def test_a_locale_without_unicode_is_one_error(graph: Path, directory: Path) -> None:
     plain = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     (directory / "größe").symlink_to(graph)
-    done = run("info", "größe", env=plain)
     expected = "error: A file name cannot be written in the locale's encoding ascii. Set PYTHONUTF8=1."
-    assert (done.returncode, done.stderr) == (3, f"{expected} [EnvironmentFaultError]\n")
+    for arguments in (("info", "größe"), ("partition", graph, "süß", "--num-parts", 2)):
+        done = run(*arguments, env=plain)
+        assert (done.returncode, done.stderr) == (3, f"{expected} [EnvironmentFaultError]\n")
     assert run("info", graph, env=plain).returncode == 0
 
 
