@@ -86,6 +86,7 @@ def test_the_measured_cut_and_volume_are_those_of_the_definition(problem: Proble
     ends = zip(rows, problem.indices, strict=True)
     pairs = {(row, problem.parts[column]) for row, column in ends if problem.parts[row] != problem.parts[column]}
     assert volume == len(pairs)
+    assert cut_of_rows(*args[:-1], 0) == (cut, 0)
 
 
 @given(problems(), st.integers(1, 40))

@@ -27,7 +27,7 @@ from daskgraphpart.partitioner.libraries import call as library_call
 from daskgraphpart.partitioner.libraries.call import export_graph, run_library
 from daskgraphpart.partitioner.multilevel import stream as streaming
 from daskgraphpart.partitioner.multilevel import weighted_graph
-from daskgraphpart.partitioner.multilevel.coarsen import cluster, contract
+from daskgraphpart.partitioner.multilevel.coarsen import Clusters, cluster, contract
 from daskgraphpart.partitioner.multilevel.cycle import v_cycle
 from daskgraphpart.partitioner.multilevel.refine import Limits, assign_rest, rebalance, refine
 from daskgraphpart.partitioner.multilevel.side_by_side import Map, by_threads, in_turn
@@ -182,6 +182,22 @@ def test_contraction_is_that_of_the_definition_in_memory_and_on_disk(problem: An
             assert np.array_equal(as_dense(coarse), expected)
             assert all(np.array_equal(c, ones.T @ f) for c, f in zip(coarse.columns, graph.columns, strict=True))
         assert not list(Path(directory).glob("run-*"))
+
+
+def test_clusters_are_matched_only_where_nodes_are_without_company(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another pass over the arcs tells what single nodes prefer, and few of them are not worth it."""
+    matrix, asked = np.kron(np.eye(30, dtype=np.int32), 1 - np.eye(4, dtype=np.int32)), []
+    prefer = Clusters.prefer
+    monkeypatch.setattr(Clusters, "prefer", lambda clusters, call: asked.append(call) or prefer(clusters, call))
+    for num_isolated, num_asked in ((0, 0), (1, 0), (30, 1)):
+        n = len(matrix) + num_isolated
+        padded = np.zeros((n, n), np.int32)
+        padded[: len(matrix), : len(matrix)] = matrix
+        graph = in_blocks(padded, (np.ones(n, np.int64),), n).cut_up(in_turn)
+        asked.clear()
+        _, count = cluster(graph, np.array([4]), None, 0, in_turn)
+        assert len(asked) == num_asked
+        assert count == 30 + (num_isolated if num_isolated < 30 else -(-num_isolated // 4))
 
 
 @given(problems())

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 COARSE_BLOCKS = 64  # of a coarser graph, to be contracted side by side
 CLUSTER_SWEEPS = 5
-SETTLED = 0.02  # of the nodes; when fewer move, a further sweep is not worth its time
+SETTLED = 0.02  # of the nodes; when fewer move, or are without company, a further sweep is not worth its time
 MOST_UNITS = (1 << 15) - 2  # of a cluster's weight: two bytes hold one more, for a node that is too heavy
 
 
@@ -67,23 +67,23 @@ def cluster(
             break
         # revisit only nodes whose neighbours have moved
         active[:], following[:] = following, False
-    has_company = active
-    has_company[:] = False
-    each(partial(_note_company, labels, has_company), spans(n))
-    calls = [(piece, has_company, following) for piece in graph.pieces or graph.blocks]
-    singles = each.share(clusters.prefer, calls)
-    del calls, active, following, has_company
+    single, active[:] = active, True
+    each(partial(_note_company, labels, single), spans(n))
+    calls = [(piece, single, following) for piece in graph.pieces or graph.blocks]
+    is_worth_it = not graph.pieces or np.count_nonzero(single) >= SETTLED * n
+    singles = each.share(clusters.prefer, calls) if is_worth_it else ()
+    del calls, active, following, single
     waiting = np.full(n + int(sets.max(initial=0)) + 1, -1, labels.dtype)
-    for nodes, preferred, weights in singles:
-        match_two_hops(nodes, preferred, weights, clusters.most, waiting, sets, labels, loads)
+    for of_piece in filter(None, singles):
+        match_two_hops(*of_piece, clusters.most, waiting, sets, labels, loads)
     waiting[:] = -1
     return labels, int(number_clusters(labels, waiting))
 
 
-def _note_company(labels: np.ndarray, has_company: np.ndarray, span: tuple[int, int]) -> None:
-    """Note the clusters that nodes of a span named after others are in."""
-    mine = labels[slice(*span)]
-    has_company[mine[mine != np.arange(*span, dtype=mine.dtype)]] = True
+def _note_company(labels: np.ndarray, single: np.ndarray, span: tuple[int, int]) -> None:
+    """Note that nodes of a span in clusters named after others are not single, nor are those others."""
+    joined = (mine := labels[slice(*span)]) != np.arange(*span, dtype=labels.dtype)
+    single[slice(*span)][joined] = single[mine[joined]] = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,9 +100,10 @@ class Clusters:
 
     def weights(self, start: int, stop: int) -> np.ndarray:
         """Weights of nodes in units, rounded up; what fits nowhere weighs one too much."""
-        units = -(-self.graph.node_weights(start, stop) // self.unit)
-        weights: np.ndarray = np.minimum(units, self.most + 1).astype(np.int16)
-        return weights
+        columns = zip(self.graph.columns, self.unit, self.most, strict=True)
+        # by numbers, since numpy divides by an array of them in three times the time
+        units = [np.minimum((column[start:stop] + (unit - 1)) // unit, most + 1) for column, unit, most in columns]
+        return np.stack(units, axis=1, dtype=np.int16, casting="unsafe")
 
     def begin(self, span: tuple[int, int]) -> None:
         """Make each node a cluster."""
@@ -110,34 +111,32 @@ class Clusters:
 
     def propose(self, call: tuple[Piece, np.ndarray, np.ndarray]) -> tuple[np.ndarray, ...] | None:
         """Return the nodes that want to move, the clusters they chose, and their weights."""
-        piece, active, following = call
-        span = slice(piece.start, piece.stop)
-        if not active[span].any():
+        piece, active, _ = call
+        if not active[piece.start : piece.stop].any():
             return None
-        mine, weights = self.labels[span].copy(), self.weights(piece.start, piece.stop)
-        self._choose(piece, active[span], following, weights, mine)
-        moving = np.flatnonzero(mine != self.labels[span])
+        mine, _, weights = self._choose(*call)
+        moving = np.flatnonzero(mine != self.labels[piece.start : piece.stop])
         return (moving + piece.start).astype(mine.dtype), mine[moving], weights[moving]
 
-    def prefer(self, call: tuple[Piece, np.ndarray, np.ndarray]) -> tuple[np.ndarray, ...]:
-        """Return the nodes without company, the clusters they prefer, full or not, and their weights."""
-        piece, has_company, following = call
-        span = slice(piece.start, piece.stop)
-        mine, weights = self.labels[span].copy(), self.weights(piece.start, piece.stop)
-        single = (mine == np.arange(piece.start, piece.stop)) & ~has_company[span]
-        preferred = self._choose(piece, single, following, weights, mine) if single.any() else mine
-        return (np.flatnonzero(single) + piece.start).astype(mine.dtype), preferred[single], weights[single]
+    def prefer(self, call: tuple[Piece, np.ndarray, np.ndarray]) -> tuple[np.ndarray, ...] | None:
+        """Return the single nodes, the clusters they prefer, full or not, and their weights."""
+        piece, single, _ = call
+        nodes = np.flatnonzero(single[piece.start : piece.stop])
+        if nodes.size == 0:
+            return None
+        _, preferred, weights = self._choose(*call)
+        return (nodes + piece.start).astype(preferred.dtype), preferred[nodes], weights[nodes]
 
-    def _choose(
-        self, piece: Piece, active: np.ndarray, following: np.ndarray, weights: np.ndarray, mine: np.ndarray
-    ) -> np.ndarray:
-        """Let nodes choose their clusters, `mine`; return those that they prefer."""
+    def _choose(self, piece: Piece, active: np.ndarray, following: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return the clusters that a piece's nodes choose, those that active ones prefer, and the nodes' weights."""
+        span = slice(piece.start, piece.stop)
+        weights, mine = self.weights(piece.start, piece.stop), self.labels[span].copy()
         preferred = np.empty_like(mine)
         propose_clusters(
-            *piece.read(), piece.start, self.labels, self.sets, weights, self.loads, self.most, self.seed, active,
-            following, mine, preferred,
+            *piece.read(), piece.start, self.labels, self.sets, weights, self.loads, self.most, self.seed,
+            active[span], following, mine, preferred,
         )  # fmt: skip
-        return preferred
+        return mine, preferred, weights
 
 
 def contract(
@@ -168,17 +167,15 @@ def contract(
 
     scattered = list(each.share(scatter, [*enumerate(graph.blocks)]))
     ends = np.array([starts for starts, _ in scattered], np.int64).reshape(len(scattered), num_ranges + 1)
-    in_memory, wide = [arcs for _, arcs in scattered], np.promote_types(id_dtype(count), dtype)
+    wide = np.promote_types(id_dtype(count), dtype)
+    runs = [npy_region(path_of_run(index), wide, (int(starts[-1]), 3)) for index, (starts, _) in enumerate(scattered)]
 
     def read(index: int, first: int, last: int) -> np.ndarray:
-        arcs = in_memory[index]
-        if arcs is not None:
-            return np.asarray(arcs[first:last])
-        return npy_region(path_of_run(index), wide, (int(ends[index, -1]), 3)).read(first, last)
+        return runs[index].read(first, last) if directory else np.asarray(scattered[index][1][first:last])
 
     def merge(span: tuple[int, int]) -> Block:
         first, last = span
-        arcs = np.concatenate([read(i, int(ends[i, first]), int(ends[i, last])) for i in range(len(in_memory))])
+        arcs = np.concatenate([read(i, int(ends[i, first]), int(ends[i, last])) for i in range(len(runs))])
         start, stop = first << shift, min(last << shift, count)
         indices, weights = np.empty(arcs.shape[0], id_dtype(count)), np.empty(arcs.shape[0], dtype)
         indptr = np.empty(stop - start + 1, np.int64)
