@@ -106,7 +106,7 @@ def test_an_error_of_a_task_arrives_as_it_was_raised(cluster: str, tmp_path: Pat
     path = graph / "edges" / "0-2.csv"
     lines = path.read_text().splitlines()
     path.write_text("\n".join([lines[0], "300 0", *lines[2:]]) + "\n")
-    resources = detect_resources("1GB", cluster, 2)
+    resources = detect_resources("1GB", cluster, 1)
     with pytest.raises(dgp.GraphPartError) as caught:
         dgp.partition(graph, tmp_path / "out", 2, method="random", **spelled(resources))
     assert (caught.value.file, caught.value.place, caught.value.found) == (str(path), "row 1", "300")
