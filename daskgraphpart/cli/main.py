@@ -168,9 +168,8 @@ def _run(arguments: list[str] | None, session: Session) -> int:
             raise EnvironmentFaultError("kernels do not run uncompiled", place="NUMBA_DISABLE_JIT", hint="unset it")
         with environment_faults():
             if sys.getfilesystemencoding() != "utf-8":
-                "".join(
-                    sys.argv[1:] if arguments is None else arguments
-                ).encode()  # refuses UTF-8 that was read wrongly
+                # UTF-8 that was read as something else has no encoding
+                "".join(sys.argv[1:] if arguments is None else arguments).encode()
             code = group.main(args=arguments, prog_name="daskgraphpart", standalone_mode=False, obj=session)
     except click.ClickException as error:
         return _show_usage(error, session)

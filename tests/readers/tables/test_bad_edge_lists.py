@@ -75,8 +75,8 @@ def refusal(tmp_path: Path, edges: Any, **options: Any) -> str:
         ("1,2\n3,9223372036854775808\n", {}, "e.csv, line 2, column '1': not all IDs of '_N' nodes are "
          "integers"),
         ("1,2\n3,9223372036854775807\n", {}, "e.csv, line 2, column '1': ID of a '_N' node out of range"),
-        ("src,dst\n1,2\n3,4.0\n", {}, "e.csv, line 3, column 'dst': not all IDs of '_N' nodes are integers: "
-         "expected an integer from 0, found '4.0' in '3,4.0'. Add --map-ids"),
+        ("src,dst\n1,2\n3,4.5\n", {}, "e.csv, line 3, column 'dst': not all IDs of '_N' nodes are integers: "
+         "expected an integer from 0, found '4.5' in '3,4.5'. Add --map-ids"),
         ("1,2\nalice,4\n", {}, "e.csv, line 2, column '0': not all IDs of '_N' nodes are integers"),
         ("alice,bob\n", {"map_ids": False}, "Add --map-ids to use any IDs. Add --header if the first line names the "
          "columns"),
@@ -301,7 +301,8 @@ def test_kinds_of_ids_may_not_differ_between_files(tmp_path: Path) -> None:
     edges = {"u:r:u": tmp_path / "a.csv", "u:s:u": tmp_path / "b.csv"}
     assert refusal(tmp_path, edges, map_ids=True, header=False) == (
         "b.csv, line 1, column '0': not all IDs of 'u' nodes are integers: expected integers, as in "
-        "a.csv, line 1, column '0' ('1'), found 'x' in 'x,y'. Make all of them strings by --id-type string."
+        "a.csv, line 1, column '0' ('1'), found 'x' in 'x,y'. Make all of them strings by --id-type string, or "
+        "integers such as 7, 07 and 7.0 by --id-type integer."
     )
 
 

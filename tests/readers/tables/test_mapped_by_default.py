@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HOW: dict[str, Any] = {"memory": "200MB", "workers": 1}
-NOT_INTEGERS = "not all IDs of '_N' nodes are integers.*map_ids=True"
+NOT_INTEGERS = "(not all IDs of '_N' nodes are integers|ID is missing).*map_ids=True"
 
 
 @pytest.mark.parametrize("text", ["ann,bob\nbob,cid\n", "NA,bob\nann,cid\n", ",bob\nann,cid\n"])

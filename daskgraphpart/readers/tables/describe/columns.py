@@ -89,18 +89,20 @@ def with_decimals(column: Column, sample: Sequence[Sequence[str]], file: TableFi
     If those may be thousands as well, somebody has to say so.
     """
     position, decimal = column.position, file.options.decimal
-    if position is None or decimal == "point":
+    if position is None:
         return column
     values = [row[position].strip(" \t") for row in sample if position < len(row)]
     values = [value for value in values if value not in ("", *MISSING)]
     with_commas = [value for value in values if "," in value]
     are_numbers = all(DECIMAL_COMMA.fullmatch(value) or _THOUSANDS.fullmatch(value) for value in values)
-    if not are_numbers or not (with_commas or decimal):
-        return column
     are_decimals = all(map(DECIMAL_COMMA.fullmatch, values))
-    if not are_decimals or (decimal is None and all(map(_THOUSANDS.fullmatch, with_commas))):
-        what, hint = f"numbers of column {column.name!r} have commas", "say FILE:decimal-comma, or FILE:decimal-point"
-        hint = hint if are_decimals else "write them without separators of thousands, or say FILE:decimal-point"
+    may_be_thousands = bool(with_commas) and all(map(_THOUSANDS.fullmatch, with_commas))
+    if not are_numbers or not (with_commas or decimal) or (decimal == "point" and not may_be_thousands):
+        return column
+    if not are_decimals or (decimal != "comma" and may_be_thousands):
+        what, hint = f"numbers of column {column.name!r} have commas", "write them without separators of thousands"
+        if are_decimals and not decimal:
+            hint = f"say FILE:decimal-comma if they separate fractions, or {hint}"
         odd = next((value for value in with_commas if _THOUSANDS.fullmatch(value)), values[0])
         raise InputFileError(what, file=file.path, found=f"{shown(odd)}, fractions or thousands", hint=hint)
     kind = kind_of_text(values[0].replace(",", ".")) if values else column.kind
@@ -149,14 +151,8 @@ def _guess_ids(file: TableFile, names: Sequence[str], features: Sequence[str], n
     if ends is None:
         src, dst = map(plain_name, names[:2])
         hint = f"name the two columns, for example FILE:{src},{dst} or --endpoints {src},{dst}"
-        listed = ", ".join(names)
-        raise InputFileError(
-            OPEN_ENDS,
-            file=file.path,
-            expected="usual names, such as src and dst, or those of the node types",
-            found=listed,
-            hint=hint,
-        )
+        expected = "usual names, such as src and dst, or those of the node types"
+        raise InputFileError(OPEN_ENDS, file=file.path, expected=expected, found=", ".join(names), hint=hint)
     return ends
 
 

@@ -293,8 +293,10 @@ def _looks_like_header(rows: Sequence[Sequence[str]], num_ids: int, types: Seque
         return False
     if are_usual(list(map(str.strip, first)), num_ids, types):
         return True
+    no_names = ("", "nan", "NaN", *MISSING)
     return bool(others) and any(
-        field.strip() and all(_NUMBER.fullmatch(row[i]) for row in others) for i, field in enumerate(first)
+        field.strip() not in no_names and all(_NUMBER.fullmatch(row[i]) for row in others)
+        for i, field in enumerate(first)
     )
 
 
@@ -303,9 +305,6 @@ def _check_no_header(path: str, rows: Sequence[Sequence[str]], positions: Sequen
     first = [rows[0][i].strip() for i in positions if i < len(rows[0])]
     later = {row[i].strip() for row in rows[1:] for i in positions if i < len(row)}
     if first and all(_NAME.fullmatch(text) and text not in later for text in first):
-        raise InputFileError(
-            "the first line may be a header or a row",
-            file=path,
-            found=", ".join(map(repr, first)),
-            hint="add --header or --no-header, or FILE:header or FILE:no-header for this file",
-        )
+        what = "the first line may be a header or a row"
+        hint = f"say {path}:header or {path}:no-header, or --header or --no-header if all files are alike"
+        raise InputFileError(what, file=path, found=", ".join(map(repr, first)), hint=hint)

@@ -115,7 +115,7 @@ class FeatureFile:
         if is_bad.any():
             column = column.filter(pa.array(~is_bad))
         values = column.flatten()
-        numbers = _known(values).reshape(-1, self.width)
+        numbers = _known(values).reshape(len(column), self.width)
         fill = None if self.fill is None else number_of(self.fill)
         if fill is not None:
             numbers = numbers.astype(filled_dtype(numbers.dtype, str(self.fill)))

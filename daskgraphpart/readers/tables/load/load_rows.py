@@ -30,7 +30,7 @@ from daskgraphpart.readers.tables.describe.columns import MAX_ID, MISSING, STRIN
 from daskgraphpart.readers.tables.describe.split_sets import EXPECTED, set_of
 from daskgraphpart.readers.tables.describe.text_file import TextFile
 from daskgraphpart.readers.tables.load.feature_file import FeatureFile, feature_files
-from daskgraphpart.readers.tables.load.values import feature_values, id_value, is_missing_id
+from daskgraphpart.readers.tables.load.values import MISSING_IDS, feature_values, id_value, is_missing_id
 from daskgraphpart.readers.tables.read_options import SPLIT
 
 if TYPE_CHECKING:
@@ -261,9 +261,16 @@ def _fault(load: Load, table: Table, number: int, row: int, count: int) -> Input
     hint: str | None
     if number < len(table.ends):
         ((value,),) = run(load.connection, f"SELECT c{number} FROM {table.name} WHERE row = {row}")
-        what, expected, hint = _explain_id(load, table.ends[number], value, file)
-        if text is None:
+        column, ntype = file.columns[number], table.ends[number]
+        what, expected, hint = _explain_id(load, ntype, value, file)
+        is_number = load.kinds[ntype][0] != STRINGS and (column.is_text or not column.is_string)
+        if text is None or (text in MISSING_IDS and is_number):
             what, hint = "ID is missing", "drop rows without an ID by --missing-ids drop"
+            hint += f". Or if {text} is one: --map-ids --id-type string" if text and column.is_text else ""
+        elif text == column.name and isinstance(file, TextFile) and file.has_header:
+            hint = "remove this line, if it is the header once more"
+        elif column.dtype is not None and column.dtype.kind == "f":
+            hint = "write IDs as integers or strings: floats are IDs if whole and below 2^53, or 2^24 of 32 bits"
     else:
         what, expected, hint = _explain_feature(load, table, number, text)
     return InputFileError(what, file=file.path, place=place, expected=expected, found=shown_value, hint=hint)
@@ -292,7 +299,8 @@ def _explain_id(load: Load, ntype: str, value: Any, file: OpenFile) -> tuple[str
     kind, known = load.kinds[ntype]
     what, limit = f"not all IDs of {ntype!r} nodes are {kind}", load.described.num_nodes[ntype]
     if load.described.options.map_ids:
-        return what, known, "make all of them strings by --id-type string"
+        hint = "make all of them strings by --id-type string, or integers such as 7, 07 and 7.0 by --id-type integer"
+        return what, known, hint.partition(",")[0] if load.described.options.id_type == "integer" else hint
     hint = "add --map-ids to use any IDs" + ("" if limit is None else ", or check --num-nodes")
     if value is not None:
         first = file.first_id

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -20,11 +21,8 @@ from daskgraphpart.readers.tables.describe.columns import (
     is_integer,
 )
 
-if TYPE_CHECKING:
-    import numpy as np
-
-
 BLANKS = "' ' || chr(9)"  # to trim; slow, so texts without blank or sign in front come first
+MISSING_IDS = (*MISSING, "nan", "NaN")  # among integers
 _OFFSET = "Z| UTC|[+-][01][0-9](:?[0-5][0-9])?"
 _WHOLE_TIME = rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([ T][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}([.][0-9]+)?)?({_OFFSET})?)?"
 
@@ -39,18 +37,18 @@ def id_value(number: int, column: Column, wanted: str, id_type: str) -> str:
     if column.kind == BYTES:
         raw = f"try(decode({raw}))"
     if column.kind == FLOATS:
-        raw = f"CASE WHEN {raw} = floor({raw}) THEN TRY_CAST({raw} AS BIGINT) END"
+        bound = 2 ** (np.finfo(column.dtype or np.float64).nmant + 1)  # from here, one stands for several integers
+        raw = f"CASE WHEN {raw} = floor({raw}) AND abs({raw}) < {bound} THEN TRY_CAST({raw} AS BIGINT) END"
     if wanted == STRINGS:
         return f"({raw})::VARCHAR"
-    return _integer_of_text(raw) if column.is_string else f"TRY_CAST({raw} AS BIGINT)"
+    return _integer_of_text(raw, "([.]0*)?") if column.is_string else f"TRY_CAST({raw} AS BIGINT)"
 
 
 def is_missing_id(column: Column, wanted: str, values: Any) -> np.ndarray:
     """Tell which IDs of a batch are missing, bool (rows,); words such as NA count as missing among integers."""
+    is_missing = values.is_null(nan_is_null=column.kind == FLOATS and not column.is_text)
     if column.is_text and wanted == INTEGERS:
-        is_missing = pc.or_(values.is_null(), pc.is_in(values, pa.array(MISSING, pa.string())))
-    else:
-        is_missing = values.is_null(nan_is_null=column.kind == FLOATS and not column.is_text)
+        is_missing = pc.or_(is_missing, pc.is_in(values, pa.array(MISSING_IDS, pa.string())))
     missing: np.ndarray = is_missing.to_numpy(zero_copy_only=False)
     return missing
 
@@ -97,7 +95,7 @@ def _id_of_text(text: str, wanted: str, id_type: str) -> str:
     if wanted == STRINGS:  # integers begin with digits, signs or blanks, all before the colon
         return f"CASE WHEN {text} < ':' AND {number}::VARCHAR = trim({text}, {BLANKS}) THEN NULL ELSE {text} END"
     if id_type == "integer":
-        return _integer_of_text(text)
+        return _integer_of_text(text, "([.]0*)?")
     return f"CASE WHEN {number}::VARCHAR = {text} OR {number}::VARCHAR = trim({text}, {BLANKS}) THEN {number} END"
 
 
@@ -115,8 +113,8 @@ def _time_of_text(text: str) -> str:
     return f"CASE WHEN regexp_full_match({text}, '{_WHOLE_TIME}') THEN epoch_us(TRY_CAST({text} AS TIMESTAMPTZ)) END"
 
 
-def _integer_of_text(text: str) -> str:
-    """Return an expression for an integer in any spelling; DuckDB itself rounds floats."""
-    matches = f"regexp_full_match({text}, '[ \\t]*[-+]?[0-9]+[ \\t]*')"
+def _integer_of_text(text: str, fraction: str = "") -> str:
+    """Return an expression for an integer in any spelling, a pattern behind it; DuckDB itself rounds floats."""
+    matches = f"regexp_full_match({text}, '[ \\t]*[-+]?[0-9]+{fraction}[ \\t]*')"
     number = f"TRY_CAST({text} AS BIGINT)"
     return f"CASE WHEN {number}::VARCHAR = {text} OR {matches} THEN {number} END"

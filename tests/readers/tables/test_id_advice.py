@@ -1,0 +1,101 @@
+"""IDs and values that are easily misread: they are refused, and what the error advises leads to the right graph."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from edge_lists import DEFAULT, chunk, edges_of, originals
+from pyarrow import parquet
+
+from daskgraphpart import read_chunked
+from daskgraphpart.errors import InputFileError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def feature(out: Path, name: str, ntype: str | None = "_N") -> np.ndarray:
+    graph = read_chunked(out)
+    data = graph.edge_data[DEFAULT] if ntype is None else graph.node_data[ntype]
+    values: np.ndarray = data[name].compute(scheduler="sync")
+    return values
+
+
+def test_ids_that_pandas_wrote_as_floats_are_the_integers_of_other_tables(tmp_path: Path) -> None:
+    edges, nodes = tmp_path / "edges.csv", tmp_path / "nodes.csv"
+    edges.write_text("src,dst\n1.0,2\n,3\n3.0,1\n")
+    nodes.write_text("id,age\n3,30\n1,10\n2,20\n")
+    options: dict[str, Any] = {"nodes": {"_N": f"{nodes}:id"}, "node_data": {"age": f"{nodes}:age"}, "map_ids": True}
+    with pytest.raises(InputFileError, match=r"or integers such as 7, 07 and 7\.0 by id_type integer"):
+        chunk(tmp_path / "auto", edges, missing_ids="drop", **options)
+    out = chunk(tmp_path / "out", edges, missing_ids="drop", id_type="integer", **options)
+    assert originals(out) == [1, 2, 3]
+    np.testing.assert_array_equal(edges_of(out), [[0, 2], [1, 0]])
+    assert feature(out, "age").tolist() == [10, 20, 30]
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        pa.array([Decimal(90071992547409930), Decimal(90071992547409931)], pa.decimal128(38, 10)),
+        pa.array([2.0**53, 1.0]),
+        pa.array([2.0**24, 1.0], pa.float32()),
+        pa.array([1.5, 1.0]),
+        pa.array([1e300, 1.0]),
+    ],
+)
+@pytest.mark.parametrize("id_type", ["auto", "string"])
+def test_floats_that_may_stand_for_several_ids_are_refused(ids: Any, id_type: str, tmp_path: Path) -> None:
+    parquet.write_table(pa.table({"src": ids, "dst": [1, 2]}), tmp_path / "e.parquet")
+    with pytest.raises(InputFileError) as raised:
+        chunk(tmp_path / "out", tmp_path / "e.parquet", map_ids=True, id_type=id_type)
+    assert "e.parquet, row 0, column 'src'" in str(raised.value)
+    assert "Write IDs as integers or strings: floats are IDs if whole and below 2^53, or 2^24 of 32 bits" in str(
+        raised.value
+    )
+
+
+@pytest.mark.parametrize("word", ["NA", "null", "nan", "NaN"])
+@pytest.mark.parametrize("map_ids", [True, False])
+def test_words_for_missing_ids_among_integers_are_dropped_as_advised(word: str, map_ids: bool, tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text(f"src,dst\n1,0\n{word},2\n2,1\n")
+    with pytest.raises(
+        InputFileError, match=f"line 3, column 'src': ID is missing: .* by missing_ids drop. Or if {word}"
+    ):
+        chunk(tmp_path / "refused", tmp_path / "e.csv", map_ids=map_ids)
+    out = chunk(tmp_path / "out", tmp_path / "e.csv", map_ids=map_ids, missing_ids="drop")
+    np.testing.assert_array_equal(edges_of(out), [[1, 2], [0, 1]])
+
+
+def test_floats_that_are_nan_are_missing_ids(tmp_path: Path) -> None:
+    parquet.write_table(pa.table({"src": [1.0, float("nan")], "dst": [1, 2]}), tmp_path / "e.parquet")
+    with pytest.raises(InputFileError, match=r"row 1, column 'src': ID is missing: .* by missing_ids drop\.$"):
+        chunk(tmp_path / "out", tmp_path / "e.parquet", map_ids=True)
+
+
+def test_a_header_within_a_file_of_integers_is_to_be_removed(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("src,dst\n1,2\nsrc,dst\n2,0\n")
+    with pytest.raises(
+        InputFileError, match=r"line 3, column 'src': .*Remove this line, if it is the header once more"
+    ):
+        chunk(tmp_path / "out", tmp_path / "e.csv")
+
+
+@pytest.mark.parametrize("word", ["NA", "nan", "null", "\\N"])
+def test_a_missing_value_above_numbers_is_no_header(word: str, tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("0,1\n1,2\n")
+    (tmp_path / "label.csv").write_text(f"{word}\n5\n6\n7\n")
+    options: dict[str, Any] = {"node_data": {"label": tmp_path / "label.csv"}, "fill": {"label": -1}}
+    labels = feature(chunk(tmp_path / "out", tmp_path / "e.csv", **options), "label")
+    np.testing.assert_array_equal(labels, [np.nan if word == "nan" else -1, 5, 6, 7])
+
+
+def test_lists_without_numbers_are_vectors_of_width_0(tmp_path: Path) -> None:
+    lists = pa.array([[], []], pa.list_(pa.int64()))
+    parquet.write_table(pa.table({"src": [0, 1], "dst": [1, 0], "none": lists}), tmp_path / "e.parquet")
+    out = chunk(tmp_path / "out", tmp_path / "e.parquet", edge_features=("none",))
+    assert feature(out, "none", None).shape == (2, 0)
