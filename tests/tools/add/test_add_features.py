@@ -114,7 +114,7 @@ def test_the_command_adds_features_of_edges(tmp_path: Path, monkeypatch: pytest.
     assert call("add", "parts", *added, "--quiet") == 2
 
 
-def test_tables_are_joined_by_own_ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_are_joined_by_own_ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
     monkeypatch.chdir(tmp_path)
     names = np.array([f"u{i}" for i in RNG.permutation(50)])
     pd.DataFrame({"src": RNG.choice(names, 300), "dst": RNG.choice(names, 300)}).to_csv("edges.csv", index=False)
@@ -126,7 +126,9 @@ def test_tables_are_joined_by_own_ids(tmp_path: Path, monkeypatch: pytest.Monkey
     assert call("partition", "parts", *tables, "--quiet") == 0
     added = ("age=some.csv:age", "town=users.csv:town")
     options = [word for feature in added for word in ("--node-data", feature)]
-    assert call("add", "parts", *options, "--mask", "train_mask=train.csv", "--fill", "age=-1", "--quiet") == 0
+    assert call("add", "parts", *options, "--mask", "train_mask=train.csv", "--fill", "age=-1") == 0
+    notes = caplog.text
+    assert "IDs that are not in the list: 0" in notes and "without an edge" not in notes  # no edges are given
     parts = dgp.open_partitions("parts")
     own = parts.own_ids("_N", np.arange(50))
     ages = users.set_index("id").age.where(np.arange(50) < 45, -1)

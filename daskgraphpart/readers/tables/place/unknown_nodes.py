@@ -139,7 +139,8 @@ def warn_unknown_ids(numbered: NumberedTables, ntype: str, unknown: Unknown) -> 
         ((listed,),) = run(load.connection, f"SELECT count(DISTINCT id) FROM ({_listed(load, ntype)})")
     alone = listed - (int(np.count_nonzero(has_edge)) - has_edge_added)
     text = f"IDs that are not in the list: {unknown.num_ids:,}" + (f" ({unknown})" if unknown.num_ids else "")
-    load.progress.note(f"{ntype!r} nodes: {text}; listed nodes without an edge: {alone:,} of {listed:,}")
+    text += f"; listed nodes without an edge: {alone:,} of {listed:,}" if load.described.of_edges else ""
+    load.progress.note(f"{ntype!r} nodes: {text}")
 
 
 def _feature_columns(load: Load, ntype: str) -> list[tuple[Table, int]]:
