@@ -187,13 +187,7 @@ def write_owners(job: StartedJob, graph: Graph, assignment: Owners) -> Owners:
         return replace(assignment, id_maps=graph.id_maps, seed=seed)
     from daskgraphpart.partitioner.write_files import write_assignment  # few jobs write owners
 
-    if not graph.directory:  # the maps of the job go with the owners
-        graph = replace(graph, companions=copy_companions(maps_and_codes(graph.companions), out))
-    id_maps = None
-    if runner.store.is_on_disk or not graph.directory:
-        id_maps = describe_id_maps(graph.id_maps, out, runner)
-    write_assignment(assignment, out, runner, form=spec.form, seed=seed, id_maps=id_maps)
-    # the workspace of the job goes; these stay where workers see them
+    # the workspace of the job goes; these stay where workers see them, and are there before the output is whole
     cluster, workspace = runner.resources.cluster, runner.resources.workspace
     near_them = workspace or (None if cluster in ON_THIS_MACHINE else out)
     kept = lasting_directory(near_them if runner.store.is_on_disk else None)
@@ -203,6 +197,12 @@ def write_owners(job: StartedJob, graph: Graph, assignment: Owners) -> Owners:
         return {ntype: write_rows(rows, kept / name / f"{ntype}.npy") for ntype, rows in files.items()}
 
     files, trainers = keep(assignment.files, "owners"), keep(assignment.trainers, TRAINERS)
+    if not graph.directory:  # the maps of the job go with the owners
+        graph = replace(graph, companions=copy_companions(maps_and_codes(graph.companions), out))
+    id_maps = None
+    if runner.store.is_on_disk or not graph.directory:
+        id_maps = describe_id_maps(graph.id_maps, out, runner)
+    write_assignment(assignment, out, runner, form=spec.form, seed=seed, id_maps=id_maps)
     return replace(assignment, files=files, trainers=trainers, id_maps=graph.id_maps, seed=seed)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from faults.kills import CASES, Case, die_always, die_once, hashes, in_fork, mak
 
 import daskgraphpart.dispatching.features as features
 from daskgraphpart.errors import EnvironmentFaultError
+from daskgraphpart.jobs import run_job
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -90,6 +92,18 @@ def test_a_task_that_kills_every_worker_ends_the_job_which_goes_on(
         fails(case, place, f"place-rows: every worker that ran this task died.*{CONTINUE}")
     (place / "flag").unlink()
     ends_well(case, place)
+
+
+def test_owners_that_cannot_be_copied_for_the_caller_are_not_a_whole_output(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "copy")
+
+    monkeypatch.setattr(run_job, "write_rows", full)
+    fails(BY_NAME["assign"], place, f"No space left on device.*{CONTINUE}")
+    monkeypatch.undo()
+    ends_well(BY_NAME["assign"], place)
 
 
 @pytest.fixture
