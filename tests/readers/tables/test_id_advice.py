@@ -99,3 +99,12 @@ def test_lists_without_numbers_are_vectors_of_width_0(tmp_path: Path) -> None:
     parquet.write_table(pa.table({"src": [0, 1], "dst": [1, 0], "none": lists}), tmp_path / "e.parquet")
     out = chunk(tmp_path / "out", tmp_path / "e.parquet", edge_features=("none",))
     assert feature(out, "none", None).shape == (2, 0)
+
+
+def test_a_mask_with_a_value_per_node_is_no_list_of_ids(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("0,1\n1,2\n2,3\n")
+    np.save(tmp_path / "mask.npy", np.array([1, 0, 0, 1], np.uint8))
+    with pytest.raises(InputFileError, match=r"lists nothing but 0 and 1: .* node_data train_mask=FILE"):
+        chunk(tmp_path / "refused", tmp_path / "e.csv", masks={"train_mask": tmp_path / "mask.npy"})
+    out = chunk(tmp_path / "out", tmp_path / "e.csv", node_data={"train_mask": tmp_path / "mask.npy"})
+    assert feature(out, "train_mask").tolist() == [1, 0, 0, 1]

@@ -58,8 +58,12 @@ def place_rows(
 
 
 def _check_mask(numbered: NumberedTables, table: Table) -> None:
-    """Refuse, or drop, a mask's IDs that are no nodes."""
+    """Refuse flags in place of a mask's IDs; refuse, or drop, IDs that are no nodes."""
     load, ntype = numbered.load, table.of_type
+    flags = f"SELECT count(*) > 2 AND min(c0) >= 0 AND max(c0) <= 1 FROM {table.name}"
+    if load.kinds[ntype][0] != STRINGS and run(load.connection, flags)[0][0]:
+        what, hint = f"mask {table.mask!r} lists nothing but 0 and 1", f"give flags by --node-data {table.mask}=FILE"
+        raise InputFileError(what, file=table.files[0].path, expected="every ID once", hint=hint)
     is_unknown = f"c0 >= {numbered.num_nodes[ntype]}"
     if load.described.options.map_ids:
         is_unknown = f"NOT EXISTS (SELECT 1 FROM {ids_table(load, ntype)} i WHERE i.id = {table.name}.c0)"
@@ -166,9 +170,7 @@ def _faults(load: Load, table: Table, feature: str) -> Iterator[InputFileError]:
     if count:
         file, place, text, shown_weight = load.locate(table, row, number)
         shown_weight += f", filled with {load.described.fill(table, feature)}" if text is None else ""
-        shown_weight = (
-            shown_weight if count == 1 else f"{shown_weight}, and {count - 1:,} more of {load.num_read(table):,} rows"
-        )
+        shown_weight += f", and {count - 1:,} more of {load.num_read(table):,} rows" if count > 1 else ""
         what = f"invalid edge weight: {table.of_type}/{feature}"
         yield InputFileError(what, file=file.path, place=place, expected=EDGE_WEIGHT, found=shown_weight)
 
@@ -176,9 +178,7 @@ def _faults(load: Load, table: Table, feature: str) -> Iterator[InputFileError]:
 def scatter_rows(rows: Source, new_ids: Region, num_rows: int, fill: Any, path: str, max_bytes: int) -> Region:
     """Bring rows to their new IDs, in a file: sort blocks, then read a range of IDs from each; others get `fill`.
 
-    A single block needs no sorting.
-
-    Holds about four times `max_bytes`.
+    A single block needs no sorting. Holds about four times `max_bytes`.
     """
     dtype = filled_dtype(rows.dtype, str(fill))
     placed = create_npy(f"{path}.npy", dtype, (num_rows, *rows.shape[1:]))
