@@ -18,6 +18,7 @@ from daskgraphpart.graph.rows import array_rows
 from daskgraphpart.graph.transforms.check_changes import split_column
 from daskgraphpart.readers.names_of_ends import ENDS, ID, index_as_ends, index_as_ids, known_id
 from daskgraphpart.readers.object_values import as_array
+from daskgraphpart.readers.tables.describe.convert_files import parquet_schema
 from daskgraphpart.readers.tables.describe.split_sets import EXPECTED
 from daskgraphpart.readers.tables.describe.table_files import TableFile, are_files
 from daskgraphpart.readers.tables.describe.table_words import EVERY_COLUMN, takes_each
@@ -248,6 +249,7 @@ def write_frame(unit: FrameUnit, _: None) -> None:
     try:
         frame = unit.block.read()
         table = frame if isinstance(frame, pa.Table) else pa.Table.from_pandas(frame, preserve_index=False)
+        table = table.cast(parquet_schema(table.schema))
         if unit.is_of_dask:
             _refuse_texts_of_vectors(table, unit.what)
         rows = _rows_per_group(table)

@@ -6,11 +6,13 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pytest
 from edge_lists import DEFAULT, chunk, edges_of, originals
 from pyarrow import parquet
 
+import daskgraphpart as dgp
 from daskgraphpart import read_chunked
 from daskgraphpart.errors import InputFileError
 
@@ -108,3 +110,16 @@ def test_a_mask_with_a_value_per_node_is_no_list_of_ids(tmp_path: Path) -> None:
         chunk(tmp_path / "refused", tmp_path / "e.csv", masks={"train_mask": tmp_path / "mask.npy"})
     out = chunk(tmp_path / "out", tmp_path / "e.csv", node_data={"train_mask": tmp_path / "mask.npy"})
     assert feature(out, "train_mask").tolist() == [1, 0, 0, 1]
+
+
+@pytest.mark.parametrize("form", ["frame", "ipc"])
+def test_categories_of_polars_are_strings(form: str, tmp_path: Path) -> None:
+    kinds = {"src": pl.Categorical, "dst": pl.Enum(["x", "y"]), "kind": pl.Categorical}
+    frame = pl.DataFrame({"src": ["b", "a"], "dst": ["x", "y"], "kind": ["q", "p"]}, schema_overrides=kinds)
+    frame.write_ipc(tmp_path / "e.arrow")
+    table: Any = frame if form == "frame" else tmp_path / "e.arrow"
+    graph = dgp.scan_tables({"u:r:v": table}, map_ids=True, edge_features={"u:r:v": "kind"})
+    graph.write_chunked(out := tmp_path / "out")
+    np.testing.assert_array_equal(edges_of(out, "u:r:v"), [[1, 0], [0, 1]])
+    assert (originals(out, "u"), originals(out, "v")) == (["a", "b"], ["x", "y"])
+    assert read_chunked(out).edge_data["u:r:v"]["kind"].compute(scheduler="sync").tolist() == [1, 0]

@@ -40,12 +40,23 @@ def _convert_arrow(path: str, is_file: bool, content: str, copy: str) -> None:
         with attach_path_to_error(path), pa.memory_map(content) as source:
             reader: Any = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(source)
             batches = map(reader.get_batch, range(reader.num_record_batches)) if is_file else iter(reader)
-            with ParquetWriter(copy, reader.schema) as writer:
+            schema = parquet_schema(reader.schema)
+            with ParquetWriter(copy, schema) as writer:
                 for batch in batches:
                     for start in range(0, batch.num_rows, ROWS_PER_GROUP):
-                        writer.write_batch(batch.slice(start, ROWS_PER_GROUP))
+                        rows = pa.Table.from_batches([batch.slice(start, ROWS_PER_GROUP)])
+                        writer.write_table(rows.cast(schema))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as fault:
         raise InputFileError("not a file of Arrow IPC", file=path, found=str(fault).splitlines()[0]) from fault
+
+
+def parquet_schema(schema: Any) -> Any:
+    """Return a schema as Parquet can hold it: with plain strings in categories, where polars has views."""
+    for place, of in enumerate(schema):
+        if pa.types.is_dictionary(of.type) and str(of.type.value_type) == "string_view":
+            kind = pa.dictionary(of.type.index_type, pa.large_string(), of.type.ordered)
+            schema = schema.set(place, of.with_type(kind))
+    return schema
 
 
 def _convert_json(path: str, packing: str, content: str, copy: str) -> None:
