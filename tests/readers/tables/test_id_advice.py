@@ -10,6 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from edge_lists import DEFAULT, chunk, edges_of, originals
+from listeners import Listener
 from pyarrow import parquet
 
 import daskgraphpart as dgp
@@ -73,18 +74,32 @@ def test_words_for_missing_ids_among_integers_are_dropped_as_advised(word: str, 
     np.testing.assert_array_equal(edges_of(out), [[1, 2], [0, 1]])
 
 
-def test_floats_that_are_nan_are_missing_ids(tmp_path: Path) -> None:
+@pytest.mark.parametrize("id_type", ["auto", "integer", "string"])
+def test_floats_that_are_nan_are_missing_ids(id_type: str, tmp_path: Path) -> None:
     parquet.write_table(pa.table({"src": [1.0, float("nan")], "dst": [1, 2]}), tmp_path / "e.parquet")
     with pytest.raises(InputFileError, match=r"row 1, column 'src': ID is missing: .* by missing_ids drop\.$"):
-        chunk(tmp_path / "out", tmp_path / "e.parquet", map_ids=True)
+        chunk(tmp_path / "refused", tmp_path / "e.parquet", map_ids=True, id_type=id_type)
+    out = chunk(tmp_path / "out", tmp_path / "e.parquet", map_ids=True, id_type=id_type, missing_ids="drop")
+    assert originals(out) == ([1] if id_type != "string" else ["1"])
 
 
-def test_a_header_within_a_file_of_integers_is_to_be_removed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("id_type", ["auto", "string"])
+def test_bytes_that_are_no_text_are_told_to_be_written_as_text(id_type: str, tmp_path: Path) -> None:
+    parquet.write_table(pa.table({"src": [b"\xff"], "dst": [b"a"]}), tmp_path / "e.parquet")
+    with pytest.raises(InputFileError, match="Write IDs as UTF-8 text"):
+        chunk(tmp_path / "out", tmp_path / "e.parquet", map_ids=True, id_type=id_type)
+
+
+def test_a_header_within_a_file_is_refused_among_integers_and_told_among_strings(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text("src,dst\n1,2\nsrc,dst\n2,0\n")
     with pytest.raises(
         InputFileError, match=r"line 3, column 'src': .*Remove this line, if it is the header once more"
     ):
         chunk(tmp_path / "out", tmp_path / "e.csv")
+    (tmp_path / "e.csv").write_text("src,dst\na,b\nsrc,dst\nb,c\n")
+    listener = Listener()
+    chunk(tmp_path / "out", tmp_path / "e.csv", progress=listener)
+    assert any("1 edge from 'src' to 'dst', as the columns are named" in note for note in listener.lines)
 
 
 @pytest.mark.parametrize("word", ["NA", "nan", "null", "\\N"])
@@ -103,12 +118,21 @@ def test_lists_without_numbers_are_vectors_of_width_0(tmp_path: Path) -> None:
     assert feature(out, "none", None).shape == (2, 0)
 
 
+def test_a_vector_that_lacks_a_number_is_filled_as_advised(tmp_path: Path) -> None:
+    lists = pa.array([[1, 2], [3, None]], pa.list_(pa.int64()))
+    parquet.write_table(pa.table({"src": [0, 1], "dst": [1, 0], "v": lists}), tmp_path / "e.parquet")
+    with pytest.raises(InputFileError, match=r"found '\[3, None\]'\. Give missing numbers a value by fill v=VALUE"):
+        chunk(tmp_path / "refused", tmp_path / "e.parquet", edge_features=("v",))
+    out = chunk(tmp_path / "out", tmp_path / "e.parquet", edge_features=("v",), fill={"v": 7})
+    assert feature(out, "v", None).tolist() == [[1, 2], [3, 7]]
+
+
 def test_a_mask_with_a_value_per_node_is_no_list_of_ids(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text("0,1\n1,2\n2,3\n")
     np.save(tmp_path / "mask.npy", np.array([1, 0, 0, 1], np.uint8))
-    with pytest.raises(InputFileError, match=r"lists nothing but 0 and 1: .* node_data train_mask=FILE"):
+    with pytest.raises(InputFileError, match=r"lists nothing but 0 and 1: .* node_data _N/train_mask=FILE"):
         chunk(tmp_path / "refused", tmp_path / "e.csv", masks={"train_mask": tmp_path / "mask.npy"})
-    out = chunk(tmp_path / "out", tmp_path / "e.csv", node_data={"train_mask": tmp_path / "mask.npy"})
+    out = chunk(tmp_path / "out", tmp_path / "e.csv", node_data={"_N": {"train_mask": tmp_path / "mask.npy"}})
     assert feature(out, "train_mask").tolist() == [1, 0, 0, 1]
 
 

@@ -22,16 +22,18 @@ from daskgraphpart.readers.database import (
     drop_rows,
     insert_batches,
     numbered_batches,
+    quote,
     run,
     stage_rows,
     translated_errors,
 )
-from daskgraphpart.readers.tables.describe.columns import MAX_ID, MISSING, STRINGS, TIME_HINT, TIMES, VECTORS
+from daskgraphpart.readers.tables.describe.columns import BYTES, MAX_ID, MISSING, STRINGS, TIME_HINT, TIMES, VECTORS
 from daskgraphpart.readers.tables.describe.split_sets import EXPECTED, set_of
 from daskgraphpart.readers.tables.describe.text_file import TextFile
 from daskgraphpart.readers.tables.load.feature_file import FeatureFile, feature_files
-from daskgraphpart.readers.tables.load.values import MISSING_IDS, feature_values, id_value, is_missing_id
+from daskgraphpart.readers.tables.load.values import feature_values, id_value, is_missing_id, is_no_id
 from daskgraphpart.readers.tables.read_options import SPLIT
+from daskgraphpart.units import format_number
 
 if TYPE_CHECKING:
     from daskgraphpart.readers.tables.describe.description import OpenFile, Table
@@ -54,6 +56,7 @@ def load_rows(load: Load) -> None:
     load.progress.end()
     give_memory_back()
     for table in load.tables:
+        _warn_of_headers(load, table)
         _drop_missing(load, table)
 
 
@@ -214,6 +217,18 @@ def _check_edge_counts(load: Load) -> None:
             raise InputFileError(what, file=table.files[0].path, expected=f"{expected:,}", found=f"{num_read:,}")
 
 
+def _warn_of_headers(load: Load, table: Table) -> None:
+    """Report edges between the names of their columns, as joined files have where each begins with a header."""
+    if len(table.ends) < 2 or any(load.kinds[end][0] != STRINGS for end in table.ends):
+        return
+    with_header = [file for file in table.files if isinstance(file, TextFile) and file.has_header]
+    for src, dst in sorted({(file.columns[0].name, file.columns[1].name) for file in with_header}):
+        count = count_rows(load.connection, f"{table.name} WHERE c0 = {quote(src)} AND c1 = {quote(dst)}")
+        if count:
+            edges = f"{format_number(count, 'edge')} from {src!r} to {dst!r}, as the columns are named"
+            load.progress.note(f"{table.files[0].path}: {edges}; remove lines that repeat a header")
+
+
 def _drop_missing(load: Load, table: Table) -> None:
     """Drop a table's rows without ID, if requested, and report their number."""
     if not load.described.drops_missing(table):
@@ -263,14 +278,16 @@ def _fault(load: Load, table: Table, number: int, row: int, count: int) -> Input
         ((value,),) = run(load.connection, f"SELECT c{number} FROM {table.name} WHERE row = {row}")
         column, ntype = file.columns[number], table.ends[number]
         what, expected, hint = _explain_id(load, ntype, value, file)
-        is_number = load.kinds[ntype][0] != STRINGS and (column.is_text or not column.is_string)
-        if text is None or (text in MISSING_IDS and is_number):
+        wanted = load.kinds[ntype][0]
+        if text is None or is_no_id(column, wanted, text):
             what, hint = "ID is missing", "drop rows without an ID by --missing-ids drop"
             hint += f". Or if {text} is one: --map-ids --id-type string" if text and column.is_text else ""
         elif text == column.name and isinstance(file, TextFile) and file.has_header:
             hint = "remove this line, if it is the header once more"
         elif column.dtype is not None and column.dtype.kind == "f":
             hint = "write IDs as integers or strings: floats are IDs if whole and below 2^53, or 2^24 of 32 bits"
+        elif (column.kind, wanted) == (BYTES, STRINGS):
+            hint = "write IDs as UTF-8 text, for example in hexadecimal"
     else:
         what, expected, hint = _explain_feature(load, table, number, text)
     return InputFileError(what, file=file.path, place=place, expected=expected, found=shown_value, hint=hint)
@@ -288,7 +305,9 @@ def _explain_feature(load: Load, table: Table, number: int, text: str | None) ->
     if text is None or text in MISSING:
         return "value is missing", expected, f"give a value by --fill {feature}=VALUE"
     if kind == VECTORS:
-        return "not a vector like the first one", expected, None
+        has_gap = "None" in text and load.described.fill(table, feature) is None
+        hint = f"give missing numbers a value by --fill {feature}=VALUE" if has_gap else None
+        return "not a vector like the first one", expected, hint
     if kind == TIMES:
         return "not a timestamp", expected, TIME_HINT
     return "not a number", expected, "if the comma separates fractions: --decimal comma" if "," in text else None

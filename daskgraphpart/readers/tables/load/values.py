@@ -53,6 +53,13 @@ def is_missing_id(column: Column, wanted: str, values: Any) -> np.ndarray:
     return missing
 
 
+def is_no_id(column: Column, wanted: str, text: str) -> bool:
+    """Whether the text of a value says that there is no ID, as `is_missing_id` does of batches."""
+    if column.is_text:
+        return wanted == INTEGERS and text in MISSING_IDS
+    return column.kind == FLOATS and text == "nan"
+
+
 def feature_values(number: int, column: Column, kind: str, fill: str | None) -> list[str]:
     """Return expressions for a feature, but vectors: numbers as floats and as integers.
 

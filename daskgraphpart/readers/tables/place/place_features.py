@@ -62,7 +62,8 @@ def _check_mask(numbered: NumberedTables, table: Table) -> None:
     load, ntype = numbered.load, table.of_type
     flags = f"SELECT count(*) > 2 AND min(c0) >= 0 AND max(c0) <= 1 FROM {table.name}"
     if load.kinds[ntype][0] != STRINGS and run(load.connection, flags)[0][0]:
-        what, hint = f"mask {table.mask!r} lists nothing but 0 and 1", f"give flags by --node-data {table.mask}=FILE"
+        what = f"mask {table.mask!r} lists nothing but 0 and 1"
+        hint = f"give flags by --node-data {ntype}/{table.mask}=FILE"
         raise InputFileError(what, file=table.files[0].path, expected="every ID once", hint=hint)
     is_unknown = f"c0 >= {numbered.num_nodes[ntype]}"
     if load.described.options.map_ids:
