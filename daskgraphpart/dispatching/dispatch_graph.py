@@ -79,6 +79,6 @@ def _warn_of_empty_parts(job: Job, sizes: GraphSizes) -> None:
             logger.warning(what, empty, job.num_parts, node_type.name, advice)
     empty = int((sizes.num_edges.sum(axis=1) == 0).sum())
     if empty:
-        logger.warning(
-            "%d of %d parts own no edge, so DGL's servers cannot start on them; use fewer parts", empty, job.num_parts
-        )
+        advice = "use fewer parts" if sizes.num_edges.any() else "the graph has none"
+        what = "%d of %d parts own no edge, so DGL's servers cannot start on them; %s"
+        logger.warning(what, empty, job.num_parts, advice)

@@ -160,6 +160,15 @@ def test_advice_on_a_type_that_parts_lack_can_be_followed(
     assert f"servers cannot start on them; {advice}" in caplog.text
 
 
+def test_a_graph_without_edges_is_not_advised_to_have_fewer_parts(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    none = np.zeros(0, np.int64)
+    graph = dgp.from_edges({"user:knows:user": (none, none)}, num_nodes={"user": 5})
+    dgp.partition(graph, tmp_path / "out", 1, method="random", seed=1, progress=False)
+    assert "servers cannot start on them; the graph has none" in caplog.text
+
+
 def test_outputs_are_replaced_only_with_overwrite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     graph, owners, out = tmp_path / "graph", tmp_path / "owners", tmp_path / "out"
     tiny = ("--nodes", "100", "--edges", "300", "--quiet")

@@ -114,8 +114,8 @@ class ReadOptions:
     )
     decimal: str | None = option(
         None,
-        "What separates fractions in text; guessed by default. Commas that may separate thousands are refused until "
-        "you say so.",
+        "What separates fractions in text; guessed by default. Commas that may separate thousands are refused unless "
+        "you say comma.",
         choices=("point", "comma"),
     )
     header: bool | None = option(

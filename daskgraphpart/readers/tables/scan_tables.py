@@ -102,8 +102,8 @@ def scan_tables(
     delimiter : str, optional
         What separates fields of text; guessed by default. space is any run of spaces and tabs; colons are two, ::.
     decimal : str, optional
-        What separates fractions in text; guessed by default. Commas that may separate thousands are refused until you
-        say so.
+        What separates fractions in text; guessed by default. Commas that may separate thousands are refused unless you
+        say comma.
     header : bool, optional
         Whether the first line of text names the columns; guessed by default.
     comment : str, default "#"

@@ -94,7 +94,8 @@ def refusal(tmp_path: Path, edges: Any, **options: Any) -> str:
         ("s,d\n1,2\n", {"endpoints": ("s", "x")}, "e.csv: no column 'x': expected one of s, d. Check --endpoints"),
         ("1,2\n", {"endpoints": (0, 7)}, "e.csv: no column '7': expected a number below 2: there are no names"),
         ("s,s\n1,2\n", {"endpoints": ("s", "1")}, "several columns are named 's'"),
-        ("s,d\n1,2\n", {"edge_features": ("w",)}, "e.csv: no column 'w'"),
+        ("s,d\n1,2\n", {"edge_features": ("w",)}, "e.csv: no column 'w': expected one of s, d. Check "
+         "--header and --delimiter, and that each file has this column"),
         ("s,d,w\n1,2,1\n1,2,heavy\n", {"edge_features": ("w",)}, "e.csv, line 3, column 'w': not a number: expected "
          "integers, as in line 2, column 'w' ('1'), found 'heavy'"),
         ("s,d,w\n1,2,1\n1,2,\n", {"edge_features": ("w",)}, "e.csv, line 3, column 'w': value is missing: expected "

@@ -147,3 +147,35 @@ def test_categories_of_polars_are_strings(form: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(edges_of(out, "u:r:v"), [[1, 0], [0, 1]])
     assert (originals(out, "u"), originals(out, "v")) == (["a", "b"], ["x", "y"])
     assert read_chunked(out).edge_data["u:r:v"]["kind"].compute(scheduler="sync").tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(("given", "kept"), [(np.uint16, np.int32), (np.uint32, np.int64)])
+def test_unsigned_numbers_that_dgl_cannot_load_are_widened(given: type, kept: type, tmp_path: Path) -> None:
+    most = int(np.iinfo(given).max)
+    kind = pa.from_numpy_dtype(given)
+    values = {"w": pa.array([0, most, None], kind), "v": pa.array([[0, 1], [most, 2], None], pa.list_(kind))}
+    parquet.write_table(pa.table({"src": [0, 1, 2], "dst": [1, 2, 0], **values}), tmp_path / "e.parquet")
+    out = chunk(tmp_path / "out", tmp_path / "e.parquet", edge_features=("w", "v"), fill=3)
+    assert [feature(out, name, None).dtype for name in ("w", "v")] == [kept, kept]
+    assert feature(out, "w", None).tolist() == [0, most, 3]
+    assert feature(out, "v", None).tolist() == [[0, 1], [most, 2], [3, 3]]
+
+
+def test_strings_that_a_fill_value_without_a_name_does_not_fill_are_told(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("src,dst,kind,w\n0,1,x,1\n1,0,,\n")
+    listener, named = Listener(), Listener()
+    columns = ("kind", "w")
+    chunk(tmp_path / "all", tmp_path / "e.csv", edge_features=columns, fill=7, progress=listener)
+    assert any("1 missing value, as -1, since a fill value for all features" in note for note in listener.lines)
+    chunk(tmp_path / "named", tmp_path / "e.csv", edge_features=columns, fill={"kind": "x", "w": 7}, progress=named)
+    assert any(note.endswith("1 missing value, as 0") for note in named.lines)
+
+
+def test_a_file_that_is_given_twice_is_told(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("src,dst,a,b\n0,1,2,3\n")
+    twice, columns = Listener(), Listener()
+    path = str(tmp_path / "e.csv")
+    chunk(tmp_path / "twice", [path, path], progress=twice)
+    assert f"{path}: given and read 2 times" in twice.lines
+    chunk(tmp_path / "columns", [f"{path}:src,dst", f"{path}:a,b"], progress=columns)
+    assert not any("2 times" in note for note in columns.lines)

@@ -173,6 +173,8 @@ def _describe(path: str, name: str, position: int, kind: Any, *, is_id: bool, ro
         raise InputFileError(what, file=path, expected=expected, found=str(kind))
     half = pa.float16() in (kind, getattr(kind, "value_type", None))
     dtype = None if held in (STRINGS, BYTES) else np.dtype(np.float16 if half else value_type.to_pandas_dtype())
+    if value_type in (pa.uint16(), pa.uint32()):
+        dtype = np.result_type(value_type.to_pandas_dtype(), np.int8)  # DGL loads neither, but what holds their values
     held = VECTORS if is_vector else TIMES if pa.types.is_temporal(kind) else held
     return Column(name, position, held, f"column {name!r}", dtype=dtype, row_shape=row_shape)
 

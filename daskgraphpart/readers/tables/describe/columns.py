@@ -134,7 +134,7 @@ def find_columns(
                 places += [(constant, None) for constant in constants if constant not in known]
         else:
             with collect_fault(faults):
-                position = guessed[number] if number < len(guessed) else _position(file, name, names, num_ids)
+                position = guessed[number] if number < len(guessed) else _position(file, name, names, num_ids, number)
                 places.append((name if position is None else names[position], position))
     raise_together(faults)
     return places
@@ -174,7 +174,7 @@ def _guess_id(file: TableFile, names: Sequence[str], features: Sequence[str]) ->
     )
 
 
-def _position(file: TableFile, name: str, names: Sequence[str], num_ids: int) -> int | None:
+def _position(file: TableFile, name: str, names: Sequence[str], num_ids: int, number: int) -> int | None:
     plain = list(map(plain_name, names))
     for known in (names, plain):
         if known.count(name) == 1:
@@ -186,13 +186,16 @@ def _position(file: TableFile, name: str, names: Sequence[str], num_ids: int) ->
         return int(name)
     if name in file.constants:
         return None
+    hint = f"check {'--endpoints' if num_ids == 2 else 'FILE:COLUMN'}, --header and --delimiter"
+    if num_ids == 2 <= number:
+        hint = "check --header and --delimiter, and that each file has this column"
     raise InputFileError(
         f"no column {name!r}",
         file=file.path,
         expected=f"one of {', '.join(plain)}"
         if _are_named(names)
         else f"a number below {len(names)}: there are no names",
-        hint=f"check {'--endpoints' if num_ids == 2 else 'FILE:COLUMN'}, --header and --delimiter",
+        hint=hint,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import zlib
+from collections import Counter
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -189,6 +190,9 @@ class TableOptions:
         files = find_files(paths, place, self.options, columns)
         self.seen.extend(files)
         refuse_pipes_twice(self.seen)
+        for (path, *_), count in Counter((file.path, file.content, file.columns) for file in files).items():
+            if count > 1 and (note := f"{path}: given and read {count} times") not in self.notes:
+                self.notes.append(note)
         there = tuple(file for file in files if not _is_empty_text(file))
         if 0 < len(there) < len(files):  # Hadoop and Spark write them for partitions without rows
             note = f"{os.path.dirname(files[0].path)}: empty files left out: {len(files) - len(there):,}"

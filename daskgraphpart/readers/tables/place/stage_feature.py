@@ -144,4 +144,6 @@ def _warn_unlisted_categories(numbered: NumberedTables, table: Table, name: str,
     if len(table.ends) == 1:  # nodes without a row
         missing += max(0, numbered.num_nodes[table.of_type] - load.num_rows(table))
     gaps = f"; {format_number(missing, 'missing value')}, as {code}" if missing else ""
+    if missing and "" in described.options.fills and described.fill(table, name) is None:
+        gaps += ", since a fill value for all features is only for numbers"
     load.progress.note(f"{_place(table, number)}: {count:,} categories, {how}; {path} has them{gaps}")
