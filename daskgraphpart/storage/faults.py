@@ -13,18 +13,15 @@ from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, OptionEr
 # faults of the machine, and what helps; a rerun can survive each
 _DISK = "EIO EREMOTEIO EBADMSG EUCLEAN ETIMEDOUT EHOSTDOWN EHOSTUNREACH ENXIO ENODEV ENOTCONN ESTALE"
 _HINTS = {
-    **{
-        getattr(errno, name): "the disk or network file system failed; check it, and run again"
-        for name in _DISK.split()
-    },
-    errno.ENOSPC: "free space on that disk, and run again",
-    errno.EDQUOT: "your quota is used up; free space or choose another directory, and run again",
+    **{getattr(errno, name): "the disk or network file system failed; check it" for name in _DISK.split()},
+    errno.ENOSPC: "free space on that disk",
+    errno.EDQUOT: "your quota is used up; free space or choose another directory",
     errno.EACCES: "check the permissions, or choose another directory",
     errno.EPERM: "check the permissions, or choose another directory",
     errno.EROFS: "choose a directory that is not read-only",
     errno.EFBIG: "the file is too large (ulimit -f, or the file system); choose another directory",
     errno.EMFILE: "too many open files; raise the limit (ulimit -n), or give fewer --workers",
-    errno.ENFILE: "too many files are open on this machine; end other programs, and run again",
+    errno.ENFILE: "too many files are open on this machine; end other programs",
     errno.ENOENT: "it was removed during use, or cannot be created there; run again, or choose another directory",
     errno.ENOMEM: "give a smaller --memory or fewer --workers",
 }

@@ -88,7 +88,7 @@ def _store_fault(path: UPath, fault: Exception, *, is_open: bool) -> GraphPartEr
         what = "the store refuses access"
         hint = "check the credentials (environment, fsspec's files, storage_options) and the clock of this machine"
     else:
-        what, hint = "the store failed", "check the network and the address of the store, and run again"
+        what, hint = "the store failed", "check the network and the address of the store"
     return EnvironmentFaultError(what, file=path, found=message, hint=hint)
 
 

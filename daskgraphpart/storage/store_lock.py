@@ -51,12 +51,19 @@ class Claim:
     run: str
 
     def check(self) -> None:
-        """Raise `OutputLockedError` if another run has taken the lock."""
-        content = read_content(content_of(self.place))
-        if content.run == self.run and not content.state:
+        """Raise `OutputLockedError` if another run has taken the lock, or it is gone."""
+        content = content_of(self.place)
+        noted = read_content(content)
+        if noted.run == self.run and not noted.state:
             return
         directory = self.place.parent
         names = [name for name in OBJECTS.list_names(directory) if name > self.place.name]
+        if not content and not names:  # whoever took it and has ended leaves nothing, either
+            raise OutputLockedError(
+                "the lock of this run is gone: the store has deleted it, or another run has taken over and has ended",
+                file=str(directory.parent),
+                hint="look for a rule that deletes objects there, and run the same command again",
+            )
         other = notes_of(content_of(directory / names[-1])) if names else None
         by = "" if other is None else f" (pid {other.pid} on host {other.host})"
         raise OutputLockedError(

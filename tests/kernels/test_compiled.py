@@ -8,12 +8,12 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
+import pytest
+from numba.core import config
 from numba.core.caching import CacheImpl
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 SOURCE = """
 from daskgraphpart.kernels.compiled import kernel
@@ -22,6 +22,13 @@ from daskgraphpart.kernels.compiled import kernel
 def twice(x):
     return 2 * x
 """
+
+
+@pytest.fixture(autouse=True)
+def cache_beside_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let numba keep its cache where it does by default, whatever the environment says."""
+    monkeypatch.setattr(config, "CACHE_DIR", "")
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
 
 
 def load(directory: Path) -> Any:

@@ -36,6 +36,21 @@ def test_a_lock_object_that_is_no_json_object_is_that_of_a_dead_run(content: byt
     assert memory.find("/work") == []
 
 
+@pytest.mark.usefixtures("impatient")
+def test_a_lock_that_is_gone_is_not_said_to_be_of_another_run(memory: Any) -> None:
+    lock = StoreLock(UPath("memory://work"))
+    lock.check()
+    memory.rm("/work/lock", recursive=True)
+    with pytest.raises(
+        OutputLockedError, match=r"memory://work: the lock .* is gone: .*has deleted it, or another.*Look"
+    ):
+        lock.check()
+    memory.pipe_file("/work/lock/00000002", b'{"run": "x", "host": "h", "pid": 7}')
+    with pytest.raises(OutputLockedError, match=r"another run \(pid 7 on host h\) has taken over while"):
+        lock.check()
+    lock.release()
+
+
 def sleep(claimed: OutputLock) -> None:
     """Let a run show no life any more."""
     claimed._is_over.set()

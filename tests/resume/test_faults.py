@@ -101,7 +101,7 @@ def test_owners_that_cannot_be_copied_for_the_caller_are_not_a_whole_output(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "copy")
 
     monkeypatch.setattr(run_job, "write_rows", full)
-    fails(BY_NAME["assign"], place, f"No space left on device.*{CONTINUE}")
+    fails(BY_NAME["assign"], place, rf"No space left on device\. Free space on that disk\. {CONTINUE}")
     monkeypatch.undo()
     ends_well(BY_NAME["assign"], place)
 

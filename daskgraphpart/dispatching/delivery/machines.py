@@ -173,7 +173,7 @@ def claim_machine(_: str, destination: Machines) -> None:
     try:
         check_claimable(out, destination.own_names, destination.overwrite or _is_ours(destination))
     except OutputExistsError as fault:
-        hint = "empty it, and run again"
+        hint = "empty it"
         raise EnvironmentFaultError(fault.what, file=fault.file, found=fault.found, hint=hint) from fault
     discard_output(out)
     discard_unfinished(out)
@@ -191,7 +191,7 @@ def check_files(host: str, sent: SentFiles) -> None:
                 file=path,
                 expected=f"{expected.nbytes:,} bytes, checksum {expected.digest}",
                 found="no such file" if checksum is None else f"{checksum.nbytes:,} bytes, checksum {checksum.digest}",
-                hint="find out what changes that directory, and run again",
+                hint="find out what changes that directory",
             )
 
 

@@ -84,7 +84,7 @@ class ClusterScheduler:
                 wait_for_worker(self._client)
                 self._client.register_plugin(SharedDirectories(directories, store), name=self._plugin)
         except CommClosedError as fault:
-            what, hint = "workers were lost while the job began", "look at their logs, and run again"
+            what, hint = "workers were lost while the job began", "look at their logs"
             raise EnvironmentFaultError(what, option="cluster", found=str(fault), hint=hint) from fault
         except ImportError as fault:
             raise EnvironmentFaultError(
