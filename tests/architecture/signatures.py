@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from inside import AssignOptions, DispatchOptions, Resources
-
+from daskgraphpart.dispatching.dispatch_options import DispatchOptions
+from daskgraphpart.engine.resources import Resources
 from daskgraphpart.graph.transforms.changes import GraphChanges
 from daskgraphpart.interop.parmetis.parmetis import ConvertOptions
 from daskgraphpart.jobs.job_options import JobOptions
 from daskgraphpart.options import stated_options
 from daskgraphpart.partitioned.pyg.sampled_source import LoaderOptions
+from daskgraphpart.partitioner.assign_options import AssignOptions
 from daskgraphpart.readers.tables.read_options import ReadOptions, Tables
 
 if TYPE_CHECKING:
