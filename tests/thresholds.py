@@ -117,6 +117,7 @@ DECIDE = (
     "partitioner.adjacency.adjacency_sizes:MAX_BLOCK_ARCS", "partitioner.adjacency.adjacency_sizes:MIN_BLOCK_ARCS",
     "partitioner.choose:MOST_EDGES_OF_SEVERAL",
     "partitioner.choose:COARSE_ARCS", "partitioner.choose:LARGE_ARCS", "partitioner.choose:WHOLE_ARCS",
+    "partitioner.choose:UNCLUSTERED_ARCS",
     "partitioner.multilevel.coarsen:MOST_UNITS",
     "partitioner.multilevel.cycle:LEAST_NODES", "partitioner.multilevel.extend:MAX_ARCS_IN_MEMORY",
     "partitioner.multilevel.weighted_graph:MOST_ARCS_OF_ONE_BLOCK",

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 COARSE_NODES_PER_PART = 128  # a graph with fewer is coarse, even if it has more arcs
 MOST_STREAMED = 256  # parts; streaming looks at all of them for each node
+WHOLE = "whole graph"
 Start = tuple[np.ndarray, str]  # parts, int32 (nodes,), and their method
 
 
@@ -52,7 +53,7 @@ class Solver:
     memory: int
     num_isolated: int
     is_impossible: bool
-    method: str = ""  # one of those of `choose`, or none
+    choice: Choice | None = None  # of a method
 
     @property
     def tuning(self) -> Tuning:
@@ -84,7 +85,7 @@ class Solver:
         choice = choose.choose(num_nodes, graph.num_arcs, len(graph.columns), self.options)
         if choice.method == "fennel":
             return self.fennel(graph, self.options.passes or FENNEL_PASSES)
-        return replace(self, method=choice.method)._solve(graph, choice)
+        return replace(self, choice=choice)._solve(graph, choice)
 
     def fennel(self, graph: WeightedGraph, passes: int) -> tuple[np.ndarray, str]:
         """Stream the graph so many times; 0 only balances."""
@@ -125,7 +126,7 @@ class Solver:
             start = self._whole(graph, whole, coarse)
         else:
             parts, method = self._multilevel(graph, None, coarse, self.options.seed)[0]
-            start = parts, f"multilevel, coarsest graph by {method}"
+            start = parts, f"multilevel, {'' if method.startswith(WHOLE) else 'coarsest graph by '}{method}"
         return self._stream_if_better(graph, start, promised) if streams else start
 
     def _whole(self, graph: WeightedGraph, whole: tuple[Call, ...], coarse: tuple[Call, ...]) -> Start:
@@ -144,14 +145,8 @@ class Solver:
         self, graph: WeightedGraph, held: WeightedGraph, kept: np.ndarray, given: list[Solution], most: int
     ) -> list[Start]:
         """Partition a graph that is held without its isolated nodes; return so many starts, the best first."""
-        starts = []
-        for of_kept in self._partition_held(held, given)[:most]:
-            parts = np.full(graph.num_nodes, -1, np.int32)
-            parts[kept] = of_kept.parts
-            assign_rest(graph, parts, self.limits, self.each)
-            rebalance(graph, parts, self.limits, self.each)
-            starts.append((parts, of_kept.method))
-        return starts
+        best = self._partition_held(held, given)[:most]
+        return [(self._add_isolated(graph, kept, one.parts), one.method) for one in best]
 
     def _shrinks(self, graph: WeightedGraph) -> bool:
         """Whether few arcs of some blocks are left between clusters: 0.1 to 0.4 in histories, 0.9 in R-MAT."""
@@ -210,6 +205,10 @@ class Solver:
                 coarse_given = np.empty(count, np.int32)
                 coarse_given[clusters] = given
             coarse = contract(graph, clusters, count, self.each, directory)
+            whole = None if self.choice is None or depth else self.choice.unclustered
+            if whole and coarse.num_arcs > graph.num_arcs / 2 and (starts := self._refine_whole(graph, whole)):
+                delete_tree(directory)
+                return starts
             competing = self._multilevel(coarse, coarse_given, calls, seed, depth + 1)
             few = tuning.competing if depth and choose.starts_compete(graph.num_arcs) else 1
             starts = [(self._uncoarsen(graph, clusters, coarse, parts), method) for parts, method in competing[:few]]
@@ -218,6 +217,25 @@ class Solver:
             refine(graph, parts, self.limits, self.each, tuning.refine_sweeps)
         # a large graph is not read to measure what nothing competes with
         return starts if len(starts) == 1 else sorted(starts, key=lambda one: self._measure(graph, *one).value)
+
+    def _refine_whole(self, graph: WeightedGraph, call: Call) -> list[Start]:
+        """Refine the parts that a library gives the whole graph; return none if they cannot keep the limits."""
+        ((parts, method),) = self._call_libraries(graph, (call,))
+        held, kept = hold(graph, self.each)
+        for factor in (1, *self.tuning.tighter):
+            refine(held, parts, self.limits.times(factor), self.each)
+            if (refined := self._measure(held, parts)).overload == 0:
+                best = self._finish(held, refined).parts
+                return [(self._add_isolated(graph, kept, best), f"{WHOLE} by {method}")]
+        return []
+
+    def _add_isolated(self, graph: WeightedGraph, kept: np.ndarray, of_kept: np.ndarray) -> np.ndarray:
+        """Return the parts of all nodes: those of the nodes with neighbours, and others where there is room."""
+        parts = np.full(graph.num_nodes, -1, np.int32)
+        parts[kept] = of_kept
+        assign_rest(graph, parts, self.limits, self.each)
+        rebalance(graph, parts, self.limits, self.each)
+        return parts
 
     def _uncoarsen(
         self, graph: WeightedGraph, clusters: np.ndarray, coarse: WeightedGraph, parts: np.ndarray
@@ -279,7 +297,7 @@ class Solver:
     def _partition_held(self, graph: WeightedGraph, given: list[Solution]) -> list[Solution]:
         """Partition a graph in memory, beginning with given parts, or those of libraries; best first."""
         candidates, best = given.copy(), min(given, key=value_of)
-        combines = self.method in ("auto", "multilevel")
+        combines = self.choice is not None and self.choice.method in ("auto", "multilevel")
         if self._runs_cycles(graph):
             if combines and (len(given) > 1 or not best.is_cycled):
                 parts = v_cycle(graph, [one.parts for one in given], self.limits, self.options.seed, self.each)
@@ -328,8 +346,7 @@ class Solver:
         for factor in () if is_hopeless else self.tuning.tighter:
             if best.overload == 0:
                 break
-            tighter = replace(self.limits, most=np.maximum((self.limits.most * factor).astype(np.int64), 1))
-            parts = v_cycle(graph, [best.parts], tighter, seed, self.each)
+            parts = v_cycle(graph, [best.parts], self.limits.times(factor), seed, self.each)
             rebalance(graph, parts, self.limits, self.each)
             if (further := self._measure(graph, parts)).value >= best.value:
                 break

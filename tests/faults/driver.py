@@ -99,7 +99,7 @@ def run(request: dict[str, Any], report: str) -> int:
     wanted = dict(request.get("sizes", {}))
     if "most_arcs" in wanted:
         choose.COARSE_ARCS, solver.COARSE_NODES_PER_PART = wanted.pop("most_arcs"), 0
-        choose.WHOLE_ARCS = choose.COARSE_ARCS
+        choose.WHOLE_ARCS = choose.UNCLUSTERED_ARCS = choose.COARSE_ARCS
     sizes = Sizes(**{**{name: getattr(TINY, name) for name in Sizes.__slots__}, **wanted})
     opening.choose_sizes = lambda _: sizes
     watch, code = Watch(request), 0

@@ -335,7 +335,7 @@ def chunked(matrix: np.ndarray, directory: Path) -> Path:
 
 
 def solve(
-    graph: Path, num_parts: int, coarse_arcs: int, directory: Path, **how: Any
+    graph: Path, num_parts: int, coarse_arcs: int, directory: Path, unclustered: int = 0, **how: Any
 ) -> tuple[str, WeightedGraph, np.ndarray, Limits]:
     """Partition by the task alone, with a coarse graph of so many arcs: how, graph, parts, limits."""
     options, opened = AssignOptions(**{"balance": "nodes", **how}), dgp.read_chunked(graph)
@@ -346,12 +346,30 @@ def solve(
     problem = Problem(adjacency, weights, len(wanted), num_parts, directory)
     target = npy_region(directory / "parts.npy", np.int32, (adjacency.num_nodes,))
     config = PartitionConfig(opened.schema, problem, options, 1 << 28, 1, asks_method=True, start=None, parts=target)
-    with mock.patch.multiple(choose, COARSE_ARCS=coarse_arcs, WHOLE_ARCS=coarse_arcs):
+    with mock.patch.multiple(choose, COARSE_ARCS=coarse_arcs, WHOLE_ARCS=coarse_arcs, UNCLUSTERED_ARCS=unclustered):
         taken = partition_graph(None, config)
     columns = tuple(column.read() for column in weights.columns)
     most = np.array([constraint.limit(num_parts) for constraint in weights.constraints])
     whole = WeightedGraph(adjacency.blocks, columns, adjacency.total_weight)
     return taken, whole, target.read(), Limits(num_parts, most)
+
+
+@pytest.mark.parametrize(("kind", "num_parts"), [("citations", 8), ("grid", 2)])
+def test_kaminpar_is_given_a_graph_whole_if_most_arcs_lie_between_clusters(
+    kind: str, num_parts: int, tmp_path: Path
+) -> None:
+    with open_runner(Resources(1 << 28)) as runner:
+        generate(tmp_path / "graph", kind=kind, num_nodes=5000, num_edges=40_000, feature_width=0, runner=runner)
+    cuts = []
+    for most in (1 << 20, 0):
+        work = tmp_path / f"{most}"
+        taken, graph, parts, limits = solve(
+            tmp_path / "graph", num_parts, 20_000, work, unclustered=most, balance="nodes,edges"
+        )
+        assert ("whole graph by kaminpar" in taken) == (kind == "citations" and most > 0), taken
+        assert limits.overload(graph, parts, in_turn) == 0
+        cuts.append(graph.cut(parts, num_parts, in_turn))
+    assert cuts[0] < cuts[1] if kind == "citations" else cuts[0] == cuts[1]
 
 
 def test_coarsening_ends_at_a_graph_of_few_nodes_per_part(tmp_path: Path) -> None:

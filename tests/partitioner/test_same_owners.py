@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import pkgutil
 import re
 from pathlib import Path
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 THRESHOLDS = {
     "COARSE_ARCS": "arcs of a graph that METIS is given",
     "WHOLE_ARCS": "arcs of a graph that KaMinPar is given",
+    "UNCLUSTERED_ARCS": "arcs of a graph without clusters that KaMinPar is given",
     "LARGE_ARCS": "arcs of a graph with V-cycles",
     "SHARED_ARCS": "arcs of a graph that one worker of several takes",
     "MARKS_AT_ONCE": "bytes of marks that are set at a time",
@@ -80,6 +82,7 @@ SIDES = {
         "COARSE_NODES_PER_PART": 4,
     },
 }
+UNCLUSTERED = {"COARSE_ARCS": 2000, "WHOLE_ARCS": 4000, "PIECE_ARCS": 500, "MIN_BLOCK_ARCS": 1000}
 """Values of thresholds that a graph of ten thousand arcs is above, between or below."""
 HOWS: dict[str, dict[str, Any]] = {
     **{method: {"method": method} for method in METHODS},
@@ -136,13 +139,15 @@ def spelled_out(name: str, old: Path) -> dict[str, Any]:
     return {key: str(old) if value == "OLD" else value for key, value in HOWS[name].items()}
 
 
-@pytest.mark.parametrize("side", SIDES)
-@pytest.mark.parametrize("name", HOWS)
+@pytest.mark.parametrize(
+    ("name", "side"),
+    [*itertools.product(HOWS, SIDES), *((name, "unclustered") for name in ("auto", "constraints", "weighted"))],
+)
 def test_no_budget_and_no_number_of_workers_changes_an_owner(
     name: str, side: str, mag: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in modules():
-        for threshold, value in SIDES[side].items():
+        for threshold, value in SIDES.get(side, UNCLUSTERED).items():
             if hasattr(module, threshold):
                 monkeypatch.setattr(module, threshold, value)
     graph, old = mag

@@ -40,6 +40,10 @@ class Limits:
         shares: np.ndarray = 1.0 / np.maximum(self.most, 1)
         return shares
 
+    def times(self, factor: float) -> Limits:
+        """Return limits of so many times these."""
+        return Limits(self.num_parts, np.maximum((self.most * factor).astype(np.int64), 1))
+
     def over(self, loads: np.ndarray) -> np.ndarray:
         """Loads minus limits, float64 (parts, constraints)."""
         over: np.ndarray = (loads - self.most).astype(np.float64)
