@@ -13,6 +13,7 @@ import fcntl
 import json
 import logging
 import os
+import pwd
 import socket
 import stat
 from collections.abc import Iterator
@@ -143,7 +144,11 @@ def _open(path: Path, flags: int) -> int:
 def _lock(path: Path) -> int:
     """Open and lock the file that then has this name: its last holder may have just removed it."""
     while True:
-        fd = _open(path, os.O_RDWR | os.O_CREAT)
+        try:
+            fd = _open(path, os.O_RDWR | os.O_CREAT)
+        except PermissionError as fault:
+            _refuse_of_other_user(path, fault)
+            raise
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             with contextlib.suppress(FileNotFoundError):
@@ -163,6 +168,25 @@ def _lock(path: Path) -> int:
                 hint="wait until it ends, or choose another output directory",
             ) from fault
         os.close(fd)
+
+
+def _refuse_of_other_user(path: Path, fault: PermissionError) -> None:
+    """Raise an error that names the user whose lock this is; those in the same group may read it alone."""
+    try:
+        owner = os.lstat(path).st_uid
+    except OSError:
+        return  # there is no lock, and this user may not write in the directory
+    if owner == os.geteuid():
+        return
+    try:
+        user = pwd.getpwuid(owner).pw_name
+    except KeyError:
+        user = str(owner)
+    raise OutputLockedError(
+        f"a run of user {user} is unfinished here",
+        file=str(path.parent),
+        hint=f"let {user} run the same command again to continue it, or choose another output directory",
+    ) from fault
 
 
 def _read_notes(fd: int) -> LockNotes:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+import pwd
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,9 +17,6 @@ from remote_stores import local_contents, make_graph
 from daskgraphpart import assign, parmetis
 from daskgraphpart.errors import OptionError, OutputExistsError, OutputLockedError
 from daskgraphpart.storage.lock import LOCK_NAME, DirectoryLock, LockNotes, is_unfinished
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 JOB = ("--num-parts", "2", "--quiet", "--method", "random", "--memory", "64MB")
 
@@ -49,6 +48,25 @@ def test_what_are_no_notes_is_passed_over(content: str, tmp_path: Path) -> None:
     (tmp_path / LOCK_NAME).write_text(content, encoding="latin-1")
     assert not is_unfinished(tmp_path)
     assert DirectoryLock(tmp_path).notes == LockNotes(host=os.uname().nodename, pid=os.getpid())
+
+
+def test_an_unfinished_run_of_another_user_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    DirectoryLock(out).release(keep_notes=True)
+    (out / LOCK_NAME).chmod(0o444)
+    monkeypatch.chdir(out)  # another user may not pass through pytest's directories
+    mine, user = os.geteuid(), pwd.getpwuid(os.geteuid()).pw_name
+    expected = f"run of user {user} is unfinished here. Let {user} run the same command again"
+    if mine == 0:
+        os.seteuid(65534)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: mine + 1)
+    try:
+        with pytest.raises(OutputLockedError, match=expected):
+            DirectoryLock(Path("."))
+    finally:
+        os.seteuid(mine)
 
 
 @pytest.mark.parametrize("kind", ["link", "dangling link", "directory", "pipe"])
