@@ -17,10 +17,11 @@ import pandas as pd
 
 from daskgraphpart.engine.measure import Measurement, measure
 from daskgraphpart.engine.progress import Progress, ProgressListener, open_progress
-from daskgraphpart.engine.resources import resources_of
-from daskgraphpart.errors import OptionError, choose_from
+from daskgraphpart.engine.resources import Resources, resources_of
+from daskgraphpart.errors import OptionError, choose_from, write_sentences
 from daskgraphpart.ids.fanouts import texts_of_fanouts
 from daskgraphpart.jobs.check_order import check_order
+from daskgraphpart.jobs.jobs import CONTINUE_HINT
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.options import stated_options
 from daskgraphpart.partitioner.assign_nodes import check_method
@@ -28,6 +29,7 @@ from daskgraphpart.partitioner.assign_options import GUESTS, METHODS, AssignOpti
 from daskgraphpart.partitioner.training.predict_rows import PredictedRows
 from daskgraphpart.public import Public
 from daskgraphpart.readers.open_scan import open_scan
+from daskgraphpart.storage.files import make_directory
 from daskgraphpart.storage.paths import to_key
 from daskgraphpart.units import format_seconds, format_size, html_table, text_table
 
@@ -149,17 +151,18 @@ def compare(
         method_options=method_options, effort=effort, edge_weight=edge_weight, extend=extend,
         extend_options=extend_options,
     )  # fmt: skip
-    where = {"memory": memory, "cluster": cluster, "workers": workers, "workspace": workspace}
+    where = {"memory": memory, "cluster": cluster, "workers": workers}
+    resources = resources_of({**where, "workspace": workspace})
     # whichever cannot keep the objective is listed with its error
     wanted = [replace(options, method=method, objtype="cut") for method in methods]
     stated = {name: getattr(options, name) for name in stated_options(options) if name != "method"}
     flags, results = _flags({**stated, **where}), []
-    with open_progress(progress) as listener, _as_directory(graph, wanted, where, listener) as directory:
+    with open_progress(progress) as listener, _as_directory(graph, wanted, resources, where, listener) as directory:
         listener.begin("compare", len(counts) * len(methods), 0)
         for count in counts:
             of_parts = []
             for method in methods:
-                of_parts.append(_run(directory, count, method, flags))
+                of_parts.append(_run(directory, count, method, flags, resources.workspace))
                 listener.advance(0)
                 if on_done is not None:
                     on_done(of_parts[-1])
@@ -170,17 +173,30 @@ def compare(
 
 @contextmanager
 def _as_directory(
-    graph: Any, wanted: Sequence[AssignOptions], where: Mapping[str, Any], listener: ProgressListener
+    graph: Any,
+    wanted: Sequence[AssignOptions],
+    resources: Resources,
+    where: Mapping[str, Any],
+    listener: ProgressListener,
 ) -> Iterator[str]:
     """Yield the directory of a chunked graph; write any other graph to a temporary one."""
-    scan = open_scan(graph, resources=resources_of(where))
+    scan = open_scan(graph, resources=resources)
     if scan.directory is not None:
         yield to_key(scan.directory)
         return
     for options in wanted:
         check_order(scan, options)
-    with tempfile.TemporaryDirectory(prefix="daskgraphpart-compare-") as scratch:
-        yield scan.write_chunked(f"{scratch}/graph", **where, progress=listener).directory
+    with _scratch_directory(resources.workspace) as scratch:
+        yield scan.write_chunked(f"{scratch}/graph", **where, workspace=scratch, progress=listener).directory
+
+
+@contextmanager
+def _scratch_directory(workspace: str | None) -> Iterator[str]:
+    """Make a directory for all files of a run, since no other run continues it."""
+    if workspace is not None:
+        make_directory(Path(workspace))
+    with tempfile.TemporaryDirectory(prefix="daskgraphpart-compare-", dir=workspace) as scratch:
+        yield scratch
 
 
 def _flags(given: Mapping[str, Any]) -> list[str]:
@@ -199,10 +215,13 @@ def _flags(given: Mapping[str, Any]) -> list[str]:
     return flags
 
 
-def _run(graph: str | os.PathLike[str], num_parts: int, method: str, flags: Sequence[str]) -> Compared:
-    with tempfile.TemporaryDirectory(prefix="daskgraphpart-compare-") as scratch:
+def _run(
+    graph: str | os.PathLike[str], num_parts: int, method: str, flags: Sequence[str], workspace: str | None
+) -> Compared:
+    with _scratch_directory(workspace) as scratch:
         report = Path(scratch) / "report.json"
         how = ["--num-parts", str(num_parts), "--method", method, "--report", str(report), *flags]
+        how += ["--workspace", scratch]
         taken, code, fault = _measured(["assign", str(graph), f"{scratch}/owners", *how])
         if code:
             used = taken.seconds, taken.peak_bytes
@@ -224,7 +243,8 @@ def _measured(arguments: Sequence[str]) -> tuple[Measurement, int, str]:
     if code == 0:
         return taken, code, ""
     lines = [line for line in output.splitlines() if line.startswith("error: ")] or output.splitlines()[-1:]
-    return taken, code, (lines[0] if lines else f"exit code {code}").removeprefix("error: ")
+    told = (lines[0] if lines else f"exit code {code}").removeprefix("error: ")
+    return taken, code, told.replace(f" {write_sentences([CONTINUE_HINT])}", "")
 
 
 @dataclass(frozen=True, slots=True, repr=False)

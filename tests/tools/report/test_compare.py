@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import resource
 from typing import TYPE_CHECKING
 
 import pytest
@@ -55,6 +56,21 @@ def test_methods_are_tabulated_as_text_csv_and_plot(
 def test_without_any_result_it_fails_as_its_runs_do(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call("compare", graph, "--num-parts", "5000", "--methods", "metis", "--quiet") == 2
     assert "is more than the graph's" in capsys.readouterr().out
+
+
+def test_a_run_that_fails_leaves_no_workspace_and_cannot_be_continued(
+    graph: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, usual[1]))
+    try:
+        options = ("--num-parts", "4", "--methods", "fennel", "--memory", "1GB", "--quiet")
+        assert call("compare", graph, *options, "--workspace", tmp_path) == 3
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+    shown = capsys.readouterr().out
+    assert "choose another directory. [EnvironmentFaultError]" in shown and "--restart" not in shown
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_methods_are_sorted_by_what_training_fetches(
