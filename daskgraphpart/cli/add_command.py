@@ -15,7 +15,7 @@ from daskgraphpart.cli.command_options import (
     with_options,
 )
 from daskgraphpart.cli.help import Command
-from daskgraphpart.cli.session import show_result
+from daskgraphpart.cli.session import echo_result, show_result
 from daskgraphpart.engine.resources import resources_of
 from daskgraphpart.partitioned.partitioned_graph import open_partitions
 from daskgraphpart.readers.tables.describe.table_words import parse_by_type, parse_features
@@ -60,6 +60,6 @@ def add(**values: Any) -> None:
         names = [
             f"{of_type}/{name}" for of_type, data in {**parts.node_data, **parts.edge_data}.items() for name in data
         ]
-        click.echo(f"features  {', '.join(names)}")
-        click.echo(f"time      {format_seconds(values['seconds'])}")
+        echo_result(f"features  {', '.join(names)}")
+        echo_result(f"time      {format_seconds(values['seconds'])}")
         show_result(f"config    {parts.config}")

@@ -11,7 +11,7 @@ from daskgraphpart.cli.command_options import RESOURCE_OPTIONS, refuse_options, 
 from daskgraphpart.cli.graph_commands import FORMAT_NAMES, FORMAT_OPTIONS, name_of_directory
 from daskgraphpart.cli.help import Command
 from daskgraphpart.cli.inputs import INPUT_OPTIONS, TABLE_NAMES, changed_graph, scan_of, scan_of_config
-from daskgraphpart.cli.session import show_result
+from daskgraphpart.cli.session import echo_result, show_result
 from daskgraphpart.errors import OptionError
 from daskgraphpart.graph.metadata import ID_MAP, METADATA_FILE
 from daskgraphpart.storage.paths import to_path
@@ -58,9 +58,9 @@ def build(**values: Any) -> None:
     if not values["quiet"]:
         directory = to_path(written.directory)
         kept = f"mapped; the original ones are in {directory / ID_MAP}" if written.id_maps else "as they were"
-        click.echo(f"{written!r}\n")
+        echo_result(f"{written!r}\n")
         show_result(f"IDs       {kept}")
-        click.echo(f"time      {format_seconds(values['seconds'])}")
+        echo_result(f"time      {format_seconds(values['seconds'])}")
         show_result(f"metadata  {directory / METADATA_FILE}")
 
 

@@ -10,7 +10,7 @@ import click
 
 from daskgraphpart.cli.command_options import CONFINED_OPTION, RESOURCE_OPTIONS, progress_of, with_options
 from daskgraphpart.cli.help import Command, Option
-from daskgraphpart.cli.session import LOG_OPTIONS
+from daskgraphpart.cli.session import LOG_OPTIONS, echo_result
 from daskgraphpart.engine.resources import resources_of
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import EnvironmentFaultError, LayoutError, MetadataError
@@ -78,7 +78,7 @@ def generate(**values: Any) -> None:
             runner=runner,
         )
     if not values["quiet"]:
-        click.echo(repr(read_chunked(values["out_dir"])))
+        echo_result(repr(read_chunked(values["out_dir"])))
 
 
 @click.command(cls=Command)

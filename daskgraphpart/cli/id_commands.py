@@ -10,7 +10,7 @@ import numpy as np
 
 from daskgraphpart.cli.command_options import CONFINED_OPTION, RESOURCE_OPTIONS, run_of, with_options
 from daskgraphpart.cli.help import Command
-from daskgraphpart.cli.session import LOG_OPTIONS
+from daskgraphpart.cli.session import LOG_OPTIONS, echo_result
 from daskgraphpart.errors import OptionError
 from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph, open_partitions
 
@@ -74,7 +74,7 @@ def _reorder(method: str, values: dict[str, Any], order: str, **how: Any) -> Non
     with run_of(values) as run:
         getattr(graph, method)(kind, values["in_path"], values["out_path"], **how, **run)
     if not values["quiet"]:
-        click.echo(f"rows of {kind} by {order} ID: {values['out_path']}")
+        echo_result(f"rows of {kind} by {order} ID: {values['out_path']}")
 
 
 @click.command(cls=Command)

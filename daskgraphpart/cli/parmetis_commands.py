@@ -19,6 +19,7 @@ from daskgraphpart.cli.command_options import (
 )
 from daskgraphpart.cli.dgl_options import dgl_option, one_of, unused_option
 from daskgraphpart.cli.help import Command
+from daskgraphpart.cli.session import echo_result
 from daskgraphpart.cli.summary import show_outcome
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.errors import OptionError
@@ -83,9 +84,9 @@ def write(**values: Any) -> None:
     if not values["quiet"]:
         kept = f"{format_count(written.num_nodes)} nodes, {format_count(written.num_edges)} edges"
         loops, repeats = format_count(written.num_self_loops), format_count(written.num_repeats)
-        click.echo(f"wrote {kept}, {written.num_node_weights} weights; left out {loops} self-loops, {repeats} repeats")
-        click.echo(f"in {format_seconds(values['seconds'])}: {out_dir}")
-        click.echo(f"run ParMETIS there, such as: mpirun -np 4 pm_dglpart2 {written.graph_name} 8")
+        echo_result(f"wrote {kept}, {written.num_node_weights} weights; left out {loops} self-loops, {repeats} repeats")
+        echo_result(f"in {format_seconds(values['seconds'])}: {out_dir}")
+        echo_result(f"run ParMETIS there, such as: mpirun -np 4 pm_dglpart2 {written.graph_name} 8")
 
 
 @parmetis.command("read", cls=Command)
@@ -130,7 +131,7 @@ def read(**values: Any) -> None:
             **run,
         )
     if not values["quiet"]:
-        click.echo(f"read in {format_seconds(values['seconds'])}: {directory}")
+        echo_result(f"read in {format_seconds(values['seconds'])}: {directory}")
 
 
 def _graph(in_dir: str, values: dict[str, Any]) -> Any:

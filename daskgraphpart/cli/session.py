@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import re
@@ -105,8 +106,19 @@ def command_of(name: str, paths: Sequence[str], *options: str) -> str:
 
 
 def show_result(text: str) -> None:
-    """Write to standard output, with paths as they were typed."""
-    click.echo(click.get_current_context().ensure_object(Session).as_typed(text))
+    """Write to standard output what has been done, with paths as they were typed."""
+    echo_result(click.get_current_context().ensure_object(Session).as_typed(text))
+
+
+def echo_result(text: str) -> None:
+    """Write to standard output what has been done; if that fails, say that nothing else is missing."""
+    try:
+        click.echo(text)
+    except OSError as fault:
+        if fault.errno == errno.EPIPE:  # whose reader has seen enough
+            raise
+        what, hint = "the summary cannot be written", "the output itself is complete; do not run again"
+        raise EnvironmentFaultError(what, file="standard output", found=fault.strerror, hint=hint) from fault
 
 
 def _log_level(ctx: click.Context, param: click.Parameter, value: str | None) -> None:

@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from daskgraphpart.cli.inputs import INPUT_NAMES
-from daskgraphpart.cli.session import command_of, show_result
+from daskgraphpart.cli.session import command_of, echo_result, show_result
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.graph.transforms.changes import GraphChanges
 from daskgraphpart.options import chosen, stated_options
@@ -34,8 +34,8 @@ def show_outcome(outcome: JobResult, values: Mapping[str, Any], graph: Sequence[
         return
     quality, config, sizes, report = outcome.quality, outcome.config_path, outcome.part_nbytes, outcome.report
     if values["verbose"]:
-        click.echo(_part_table(outcome))
-        click.echo("")
+        echo_result(_part_table(outcome))
+        echo_result("")
     halo = f"{format_count(sum(quality.num_halo_nodes))}, replication factor {quality.replication_factor:.2f}"
     balance = f"nodes {1 + quality.node_imbalance:.3f}, edges {1 + quality.edge_imbalance:.3f}"
     facts = {

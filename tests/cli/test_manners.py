@@ -9,6 +9,7 @@ import shlex
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -471,6 +472,17 @@ def test_a_limit_of_file_size_is_one_error_and_no_output(graph: Path, directory:
     done = run("partition", graph, directory / "out", *RANDOM, "--quiet", preexec_fn=limit)
     assert (done.returncode, done.stderr.count("\n"), "Traceback" in done.stderr) == (3, 1, False), done.stderr
     assert not [*(directory / "out").glob("*.json")]
+
+
+def test_a_summary_that_cannot_be_written_says_that_the_output_is_complete(
+    graph: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with suppress(OSError), Path("/dev/full").open("w") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        assert call("partition", graph, "out", *RANDOM) == 3
+    expected = "standard output: the summary cannot be written: No space left on device. The output itself is complete"
+    assert expected in capsys.readouterr().err
+    assert call("verify", graph, "out", "--quiet") == 0
 
 
 def partition_config(graph: Path, out: Path) -> Path:
