@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Mapping
@@ -17,6 +18,9 @@ from daskgraphpart.storage.paths import is_url, writable_path
 if TYPE_CHECKING:
     from distributed import Client
     from distributed.deploy import Cluster
+
+
+logger = logging.getLogger(__name__)
 
 AUTO = "auto"
 ON_THIS_MACHINE = ("threads", "processes", "sync", "local")
@@ -179,11 +183,15 @@ def resolve_cluster(cluster: Any) -> Any:
         return cluster
     if cluster in (None, AUTO) and "distributed" not in sys.modules:
         return "threads"
-    from daskgraphpart.engine.clusters.cluster_names import active_client, resolve_elsewhere  # for few jobs
+    from daskgraphpart.engine.clusters.cluster_names import SYNCHRONOUS_HINT, active_client, resolve_elsewhere
 
     if cluster not in (None, AUTO):
         return resolve_elsewhere(cluster, ", ".join((AUTO, *ON_THIS_MACHINE)))
     active = active_client()
+    if active is not None and active.asynchronous:
+        what = "the active dask client is asynchronous, so tasks run here, in threads; to use it, %s"
+        logger.warning(what, SYNCHRONOUS_HINT)
+        return "threads"
     return "threads" if active is None else active
 
 

@@ -12,6 +12,7 @@ from daskgraphpart.errors import MissingPackageError, OptionError
 from daskgraphpart.extras import how_to_install
 
 CLOSED = ("closing", "closed", "failed")  # states of a client, or of a cluster, that does not come back
+SYNCHRONOUS_HINT = "make it with asynchronous=False, or give its address as cluster"
 
 
 def resolve_elsewhere(cluster: Any, others: str) -> Any:
@@ -28,7 +29,7 @@ def resolve_elsewhere(cluster: Any, others: str) -> Any:
                 raise OptionError(
                     "an asynchronous client or cluster cannot be used",
                     place="cluster",
-                    hint="make it with asynchronous=False, or give its address",
+                    hint=SYNCHRONOUS_HINT,
                 )
             if getattr(cluster.status, "name", cluster.status) in CLOSED:
                 what, hint = "the client or cluster is closed", "start a new one, and give that"
@@ -68,7 +69,7 @@ def is_scheduler_file(cluster: str) -> bool:
 
 
 def active_client() -> Any:
-    """The newest open client; None if there is none, it is asynchronous, or we are in a task.
+    """The newest open client, perhaps an asynchronous one; None if there is none, or we are in a task.
 
     A task that waits for others on its own cluster blocks a thread, and may wait forever.
     """
@@ -83,4 +84,4 @@ def active_client() -> Any:
         client = default_client()
     except ValueError:
         return None
-    return None if client.asynchronous or client.status != "running" else client
+    return client if client.status == "running" else None

@@ -36,7 +36,8 @@ def connect(cluster: Any, workers: int) -> Iterator[Client]:
         yield cluster
         return
     active = active_client()
-    if active is not None and active.scheduler.address == getattr(cluster, "scheduler_address", cluster):
+    is_usable = active is not None and not active.asynchronous
+    if is_usable and active.scheduler.address == getattr(cluster, "scheduler_address", cluster):
         yield active  # data that the user has persisted belongs to it
         return
     made = _start(cluster, workers) if isinstance(cluster, str) and _is_started(cluster) else None

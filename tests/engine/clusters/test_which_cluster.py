@@ -6,9 +6,11 @@ import json
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import dask
+import distributed
 import pytest
 from cluster_tasks import Counter, Disturber, partition
 from commands import call
@@ -156,6 +158,15 @@ def test_an_asynchronous_cluster_is_refused() -> None:
                 Resources(1, made)
 
     asyncio.run(main())
+
+
+def test_an_active_client_that_is_asynchronous_is_passed_over_with_a_warning(
+    monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
+    client = SimpleNamespace(asynchronous=True, status="running")
+    monkeypatch.setattr(distributed, "default_client", lambda: client)
+    assert detect_resources().cluster == "threads"
+    assert "client is asynchronous, so tasks run here, in threads" in caplog.text
 
 
 def test_a_client_or_a_cluster_that_is_closed_is_refused() -> None:
