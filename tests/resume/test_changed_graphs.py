@@ -3,6 +3,7 @@ job."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,8 @@ import pytest
 from faults.kills import Kill, arm, hashes, in_fork
 
 import daskgraphpart as dgp
+from daskgraphpart.errors import ResumeError
+from daskgraphpart.jobs.fingerprint import check_unchanged, fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,3 +99,13 @@ def test_killed_once_in_any_pass_it_gives_the_same_bytes(change, way, tables, tm
         assert job.end(out) == 0, kill
         assert hashes(out) == hashes(tmp_path / "whole"), kill
     assert number > 3
+
+
+def test_tables_by_other_paths_are_refused_by_name(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tables)
+    before, now = (fingerprint("partition", dgp.scan_tables(edges=path), {}) for path in ("knows.csv", "./knows.csv"))
+    kept = json.loads(json.dumps(before))  # as in a journal
+    check_unchanged(kept, before, "work")
+    expected = r"edges _N:_E:_N: .* have changed: expected knows.csv, found ./knows.csv"
+    with pytest.raises(ResumeError, match=expected):
+        check_unchanged(kept, now, "work")

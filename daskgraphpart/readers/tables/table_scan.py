@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -114,11 +113,19 @@ class TableScan(Scan):
         return [*listed]
 
     def identity(self) -> dict[str, Any]:
-        """Describe the result, as a flat dictionary of JSON values: options, and a checksum of the rest."""
+        """Describe the result, as a flat dictionary of JSON values: options, and what was given for each type."""
         options = {option_name(name): repr(value) for name, value in asdict(self.reading).items()}
-        counts = [sorted(dict(of).items()) for of in (self.tables.num_nodes, self.tables.num_edges)]
-        shown = [self.name, counts, *((place, _shown(given)) for place, given in self._named)]
-        return {**options, **self._rows, **describe_changes(self.changes), "tables": zlib.crc32(repr(shown).encode())}
+        counts = {"--num-nodes": self.tables.num_nodes, "--num-edges": self.tables.num_edges}
+        given = {f"{place} {'/'.join(of)}": _shown(given) for place, (*of, given) in self._named}
+        return {
+            "--name": self.name,
+            **options,
+            **{name: repr(sorted(of.items())) for name, of in counts.items()},
+            **given,
+            **self._rows,
+            **describe_changes(self.changes),
+            "order of tables": [*given],
+        }
 
     @property
     def _rows(self) -> dict[str, list[str]]:
@@ -138,11 +145,11 @@ class TableScan(Scan):
 
 
 def _shown(given: Any) -> Any:
-    """Text that is equal for equal input."""
+    """JSON value that is equal for equal input."""
     if isinstance(given, (tuple, list)):
         return [_shown(item) for item in given]
     if isinstance(given, TableFile):
-        return given.path, given.columns
+        return [given.path, *given.columns]
     if isinstance(given, (str, os.PathLike)):
         return str(given)
     return "rows"
