@@ -20,7 +20,7 @@ COMMANDS = (
     "partition graph partitions --num-parts 3 --quiet",
     "verify graph partitions --quiet",
     "partition graph by-multilevel --num-parts 3 --method multilevel --quiet",
-    "chunk listed --edges edges.csv --map-ids --quiet",
+    "build listed --edges edges.csv --map-ids --quiet",
     "partition listed other --num-parts 2 --cluster local --workers 2 --quiet",
     "verify listed other --quiet",
     "report partitions --output report.html",
