@@ -111,12 +111,12 @@ class Solver:
         streams = bool(coarse) and self._may_stream
         if streams and self.options.method == "auto":
             parts = stream(graph, self.limits, 1, self.each, self.num_isolated)
-            promised = graph.cut(parts, self.limits.num_parts, self.each)
+            promised = graph.cut(parts, self.each)
             hopeless = self.tuning.hopeless * (1 - 1 / self.limits.num_parts) * graph.total_weight / 2
             if promised > hopeless and len(graph.columns) > 1:  # one constraint lets hubs gather
                 parts = stream(graph, self.limits, FENNEL_PASSES, self.each, self.num_isolated, parts, done=1)
                 # users and items cluster, and further passes gain much by it; a history clusters, too, and they do not
-                gains_little = graph.cut(parts, self.limits.num_parts, self.each) > self.tuning.hopeless * promised
+                gains_little = graph.cut(parts, self.each) > self.tuning.hopeless * promised
                 if gains_little and not self._shrinks(graph):
                     assign_rest(graph, parts, self.limits, self.each)
                     rebalance(graph, parts, self.limits, self.each)
@@ -277,7 +277,7 @@ class Solver:
         # several constraints, such as nodes and edges, keep most hubs apart
         most = solution.cut * (tuning.near if len(graph.columns) == 1 else 1)
         if promised is None:
-            promised = graph.cut(self._stream(graph, 1), limits.num_parts, self.each)
+            promised = graph.cut(self._stream(graph, 1), self.each)
         if promised >= most:
             return start
         streamed = stream(graph, limits, tuning.hub_passes, self.each)

@@ -125,7 +125,7 @@ def test_streaming_side_by_side_is_the_same_from_memory_disk_and_threads(
     with ThreadPoolExecutor(3) as pool:
         assert np.array_equal(stream(on_disk(graph, tmp_path).cut_up(in_turn), limits, 3, by_threads(pool, 3)), parts)
     assert (graph.loads(parts, num_parts, in_turn)[:, 0] <= limits.most).all()
-    assert graph.cut(parts, num_parts, in_turn) < 0.6 * matrix.sum() / 2  # random parts cut 3 of 4
+    assert graph.cut(parts, in_turn) < 0.6 * matrix.sum() / 2  # random parts cut 3 of 4
     assert np.array_equal(parts >= 0, matrix.any(axis=1))
 
 
@@ -236,7 +236,7 @@ def test_constraints_that_are_far_exceeded_are_restored() -> None:
     found = small_cycle(graph, [lopsided], limits, 0, in_turn)
     assert limits.overload(graph, lopsided, in_turn) > 1.5
     assert limits.overload(graph, found, in_turn) < 0.01
-    assert graph.cut(found, 4, in_turn) < 0.15 * graph.num_arcs / 2
+    assert graph.cut(found, in_turn) < 0.15 * graph.num_arcs / 2
 
 
 @pytest.mark.parametrize("num_constraints", [1, 2])
@@ -250,7 +250,7 @@ def test_libraries_read_what_is_exported_whatever_its_width(num_constraints: int
         exported = export_graph(graph, limits, tmp_path, for_metis=wide)
         for call in (Call("kaminpar"), *([Call("metis")] if wide else [])):
             parts.append(run_library(call, exported, tmp_path))
-            cuts.append(graph.cut(parts[-1], 3, in_turn))
+            cuts.append(graph.cut(parts[-1], in_turn))
     assert np.array_equal(parts[0], parts[2])
     assert max(cuts) < 0.3 * graph.total_weight / 2
 
@@ -368,7 +368,7 @@ def test_kaminpar_is_given_a_graph_whole_if_most_arcs_lie_between_clusters(
         )
         assert ("whole graph by kaminpar" in taken) == (kind == "citations" and most > 0), taken
         assert limits.overload(graph, parts, in_turn) == 0
-        cuts.append(graph.cut(parts, num_parts, in_turn))
+        cuts.append(graph.cut(parts, in_turn))
     assert cuts[0] < cuts[1] if kind == "citations" else cuts[0] == cuts[1]
 
 
@@ -384,8 +384,8 @@ def test_coarsening_ends_at_a_graph_of_few_nodes_per_part(tmp_path: Path) -> Non
 def test_the_better_of_coarsening_and_streaming_is_taken(rmat: Path, tmp_path: Path) -> None:
     cuts = []
     for effort in ("low", "normal"):  # streamed never, and if one pass cuts less
-        taken, graph, parts, limits = solve(rmat, 40, 2000, tmp_path / effort, effort=effort)
-        cuts.append((graph.cut(parts, limits.num_parts, in_turn), taken))
+        taken, graph, parts, _ = solve(rmat, 40, 2000, tmp_path / effort, effort=effort)
+        cuts.append((graph.cut(parts, in_turn), taken))
     assert cuts[1][0] > 0.75 * graph.total_weight / 2
     assert min(cuts) == cuts[1]
 
@@ -396,7 +396,7 @@ def test_hubs_are_put_together_where_limits_allow_it(num_parts: int, rmat: Path,
     by_metis = dgp.assign(rmat, num_parts, method="metis", balance="nodes").quality
     assert by_metis is not None
     assert limits.overload(graph, parts, in_turn) == 0
-    assert graph.cut(parts, num_parts, in_turn) < by_metis.cut_share * graph.total_weight / 2
+    assert graph.cut(parts, in_turn) < by_metis.cut_share * graph.total_weight / 2
 
 
 def test_a_graph_in_which_nothing_clusters_is_streamed(rmat: Path, tmp_path: Path) -> None:

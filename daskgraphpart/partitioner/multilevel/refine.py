@@ -59,7 +59,7 @@ class Limits:
 
     def value(self, graph: WeightedGraph, parts: np.ndarray, each: Map) -> tuple[float, int]:
         """Rank parts, least best: overload, then cut."""
-        return self.overload(graph, parts, each), graph.cut(parts, self.num_parts, each)
+        return self.overload(graph, parts, each), graph.cut(parts, each)
 
 
 def refine(graph: WeightedGraph, parts: np.ndarray, limits: Limits, each: Map, sweeps: int = REFINE_SWEEPS) -> None:

@@ -90,9 +90,8 @@ class WeightedGraph:
         )
         return total
 
-    def cut(self, parts: np.ndarray, num_parts: int, each: Map) -> int:
+    def cut(self, parts: np.ndarray, each: Map) -> int:
         """Weight of the cut edges."""
-        del num_parts  # the communication volume, which nobody asks for, would take it
 
         def cut_of(piece: Piece) -> int:
             return int(cut_of_rows(*piece.read(), piece.start, parts, 0)[0])
