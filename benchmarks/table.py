@@ -72,7 +72,6 @@ def blocks() -> Iterator[tuple[Path, str, str]]:
         (BENCHMARKS, "drop_in", drop_in.table),
         (BENCHMARKS, "vs_clusterdata", vs_clusterdata.table),
         (BENCHMARKS, "memory_vs_scale", memory_vs_scale),
-        (BENCHMARKS, "kinds", kinds.table),
         (BENCHMARKS, "layouts", of_layouts),
         (BENCHMARKS, "vs_gconstruct", of_gconstruct),
         (BENCHMARKS, "accuracy", of_accuracy),
@@ -80,6 +79,8 @@ def blocks() -> Iterator[tuple[Path, str, str]]:
     )
     for page, name, rows_of in tables:
         yield page, name, in_lines(rows_of(newest_of(name)["results"]))
+    for name, edges in (("kinds", "1.5e6"), ("larger_kinds", "2.5e6")):
+        yield BENCHMARKS, name, in_lines(kinds.table(newest_of("kinds", edges=edges)["results"]))
     rows = fetched_rows.kept()
     for page, name, lines in (
         (README, "epochs_in_short", epochs.in_short()),
