@@ -168,14 +168,16 @@ def contract(
     scattered = list(each.share(scatter, [*enumerate(graph.blocks)]))
     ends = np.array([starts for starts, _ in scattered], np.int64).reshape(len(scattered), num_ranges + 1)
     wide = np.promote_types(id_dtype(count), dtype)
-    runs = [npy_region(path_of_run(index), wide, (int(starts[-1]), 3)) for index, (starts, _) in enumerate(scattered)]
+    in_memory = [arcs for _, arcs in scattered]
+    runs = [npy_region(path_of_run(i), wide, (int(starts[-1]), 3)) for i, starts in enumerate(ends) if directory]
 
     def read(index: int, first: int, last: int) -> np.ndarray:
-        return runs[index].read(first, last) if directory else np.asarray(scattered[index][1][first:last])
+        arcs = in_memory[index]
+        return runs[index].read(first, last) if arcs is None else np.asarray(arcs[first:last])
 
     def merge(span: tuple[int, int]) -> Block:
         first, last = span
-        arcs = np.concatenate([read(i, int(ends[i, first]), int(ends[i, last])) for i in range(len(runs))])
+        arcs = np.concatenate([read(i, int(ends[i, first]), int(ends[i, last])) for i in range(len(in_memory))])
         start, stop = first << shift, min(last << shift, count)
         indices, weights = np.empty(arcs.shape[0], id_dtype(count)), np.empty(arcs.shape[0], dtype)
         indptr = np.empty(stop - start + 1, np.int64)
