@@ -127,10 +127,10 @@ class Journal:
         return number, finished
 
     def record(self, number: int, results: Mapping[int, Any], writes: Sequence[Writes] = ()) -> None:
-        """Note finished units of a pass, their results by `to_json`, and what their task wrote at offsets."""
+        """Note finished units of a pass, their results, and what their task wrote at offsets."""
         self._append(
             *(["writes", number, of_task] for of_task in writes),
-            *(["unit", number, unit, result] for unit, result in results.items()),
+            *(["unit", number, unit, to_json(result)] for unit, result in results.items()),
         )
         self.writes.setdefault(number, []).extend(writes)
         self.num_finished += len(results)
@@ -203,31 +203,31 @@ def _read_lines(content: bytes) -> tuple[list[Any], int]:
     return values, whole
 
 
-def to_json(value: Any, types: Sequence[type] = (), arrays: list[np.ndarray] | None = None) -> Any:
+def to_json(value: Any, arrays: list[np.ndarray] | None = None) -> Any:
     """Turn a result into JSON values, and its arrays, if a list is given, into places in that; else is our bug.
 
-    Plain values, arrays, tuples and dataclasses of `types` come back equal, types included; NumPy scalars become plain
-    numbers, and files in stores their URLs, without credentials. No pickle: whoever resumes the job reads the journal,
-    and it must not run code.
+    Plain values, arrays, tuples and dataclasses come back equal, types included; NumPy scalars become plain numbers,
+    and files in stores their URLs, without credentials. No pickle: whoever resumes the job reads the journal, and it
+    must not run code.
     """
     if isinstance(value, np.generic):
         return value.item()
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, list):
-        return [to_json(item, types, arrays) for item in value]
+        return [to_json(item, arrays) for item in value]
     if isinstance(value, np.ndarray):
         return _array_to_json(value, arrays)
     if isinstance(value, np.dtype):
         return {"dtype": [value.name if value.kind == "V" else value.str]}  # bfloat16 has no other name
     if isinstance(value, tuple):
-        return {"tuple": [to_json(item, types, arrays) for item in value]}
+        return {"tuple": [to_json(item, arrays) for item in value]}
     if isinstance(value, dict):
-        return {"dict": [to_json(item, types) for item in value.items()]}
+        return {"dict": [*map(to_json, value.items())]}
     if is_remote(value):
         return {"url": [str(value)]}
-    if is_dataclass(value) and type(value) in types:
-        return {type(value).__name__: [to_json(getattr(value, of.name), types) for of in fields(value) if of.init]}
+    if is_dataclass(value):
+        return {type(value).__name__: [to_json(getattr(value, field.name)) for field in fields(value) if field.init]}
     raise TypeError(f"results of type {type(value).__name__} have no form in the journal")
 
 

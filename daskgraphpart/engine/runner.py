@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import dask
 from dask._task_spec import Task
 
-from daskgraphpart.engine.journal import Journal, from_json, to_json
+from daskgraphpart.engine.journal import Journal, from_json
 from daskgraphpart.engine.local import Graph, Key, LocalScheduler, Scheduler
 from daskgraphpart.engine.progress import Progress, ProgressListener, open_progress
 from daskgraphpart.engine.resources import Resources, is_on_this_machine
@@ -216,7 +216,7 @@ class Runner:
                 result = work()
         finally:
             self._journal = journal
-        journal.record(number, {0: to_json(result, result_types)}, self.store.settle(gathered))
+        journal.record(number, {0: result}, self.store.settle(gathered))
         self._settle(number)
         return result
 
@@ -285,7 +285,7 @@ class Runner:
             finished = dict(zip(which[place], values, strict=True))
             results.update(finished)
             if self._journal is not None:
-                self._journal.record(number, {i: to_json(of, pass_.result_types) for i, of in finished.items()}, writes)
+                self._journal.record(number, finished, writes)
             for i in finished:
                 self.progress.advance(pass_.units[i].nbytes, pass_.units[i].num_rows)
 

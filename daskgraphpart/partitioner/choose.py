@@ -137,8 +137,10 @@ def block_nbytes(num_arcs: int) -> int:
     return BLOCK_PER_ARC * min(num_arcs, max_arcs_of_block(num_arcs))
 
 
-def choose(num_nodes: int, num_arcs: int, num_constraints: int, options: AssignOptions) -> Choice:
-    """Choose how to partition a graph.
+def choose(
+    num_nodes: int, num_arcs: int, num_constraints: int, options: AssignOptions, planned_arcs: int | None = None
+) -> Choice:
+    """Choose how to partition a graph; memory was planned for as many arcs, or more, before parallel edges were merged.
 
     Raises an `OptionError` if the method's library is not installed.
     """
@@ -169,7 +171,7 @@ def choose(num_nodes: int, num_arcs: int, num_constraints: int, options: AssignO
         if method != "auto":
             return Choice("multilevel", (), coarse, most, "")
         alone = next((call for call in coarse if call.library == "kaminpar"), None)
-        if alone is None or options.effort != "normal" or num_arcs > UNCLUSTERED_ARCS:
+        if alone is None or options.effort != "normal" or max(num_arcs, planned_arcs or 0) > UNCLUSTERED_ARCS:
             return Choice("multilevel", (), coarse, most, why)
         most = max(most, need["kaminpar"], need["graph"] * options.runs_cycles)
         return Choice("multilevel", (), coarse, most, f"{why}; KaMinPar, if most of them lie between clusters", alone)

@@ -177,7 +177,14 @@ def _find_parts(config: PartitionConfig, each: Map) -> str:
     problem, memory = config.problem, config.memory
     graph, limits = problem.graph().cut_up(each), Limits(problem.num_parts, problem.limits)
     solver = Solver(
-        config.options, limits, problem.directory, each, memory, problem.adjacency.num_isolated, problem.is_impossible
+        config.options,
+        limits,
+        problem.directory,
+        each,
+        memory,
+        problem.adjacency.num_isolated,
+        problem.is_impossible,
+        2 * config.schema.num_edges,
     )
     parts, taken = solver.solve(graph) if config.asks_method else solver.change(graph, config.start)
     each.share(lambda path: save_npy(path, parts), [config.parts.path])

@@ -53,6 +53,7 @@ class Solver:
     memory: int
     num_isolated: int
     is_impossible: bool
+    planned_arcs: int
     choice: Choice | None = None  # of a method
 
     @property
@@ -66,7 +67,8 @@ class Solver:
         assert job.directory is not None, "it reads edges"
         each = by_threads(pool, job.threads)
         limits = Limits(job.num_parts, job.limits)
-        return cls(options, limits, job.directory, each, job.memory, job.num_isolated, job.is_impossible)
+        planned = 2 * job.schema.num_edges
+        return cls(options, limits, job.directory, each, job.memory, job.num_isolated, job.is_impossible, planned)
 
     def change(self, graph: WeightedGraph, start: Region | None) -> tuple[np.ndarray, str]:
         """Extend, balance or refine given parts; without any, balance from none."""
@@ -82,7 +84,8 @@ class Solver:
         """Partition by the method that is chosen."""
         assert isinstance(graph, WeightedGraph), "jobs have no other"
         num_nodes = graph.num_nodes - self.num_isolated
-        choice = choose.choose(num_nodes, graph.num_arcs, len(graph.columns), self.options)
+        size = num_nodes, graph.num_arcs, len(graph.columns)
+        choice = choose.choose(*size, self.options, self.planned_arcs)
         if choice.method == "fennel":
             return self.fennel(graph, self.options.passes or FENNEL_PASSES)
         return replace(self, choice=choice)._solve(graph, choice)

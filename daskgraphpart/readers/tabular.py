@@ -237,3 +237,14 @@ def pair_of(value: Any, what: str) -> tuple[Any, Any]:
     expected += "(edges, 2)"
     kind = f"an array of shape {shape}" if shape else type(value).__name__
     raise OptionError(f"{what} are not edges", expected=expected, found=kind, hint=what_to_give(value))
+
+
+def parquet_schema(schema: Any) -> Any:
+    """Return a schema as Parquet can hold it: with plain strings in categories, where polars has views."""
+    import pyarrow as pa  # slow to import
+
+    for place, of in enumerate(schema):
+        if pa.types.is_dictionary(of.type) and str(of.type.value_type) == "string_view":
+            kind = pa.dictionary(of.type.index_type, pa.large_string(), of.type.ordered)
+            schema = schema.set(place, of.with_type(kind))
+    return schema

@@ -146,7 +146,7 @@ def _set_marks(marks: np.ndarray, places: np.ndarray, values: np.ndarray) -> Non
 def _write(path: str, results: tuple[Any, ...]) -> None:
     """Write results: the length of their form as JSON, the form, and the bytes of arrays."""
     arrays: list[np.ndarray] = []
-    form = json.dumps(to_json(results, (CsrBlock,), arrays)).encode()
+    form = json.dumps(to_json(results, arrays)).encode()
     with whole_file(path) as temporary, open(temporary, "wb") as file:
         for content in (np.array([len(form)]), np.frombuffer(form, np.uint8), *arrays):
             file.write(np.ascontiguousarray(content).data)

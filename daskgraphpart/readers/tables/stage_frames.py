@@ -18,7 +18,6 @@ from daskgraphpart.graph.rows import array_rows
 from daskgraphpart.graph.transforms.check_changes import split_column
 from daskgraphpart.readers.names_of_ends import ENDS, ID, index_as_ends, index_as_ids, known_id
 from daskgraphpart.readers.object_values import as_array
-from daskgraphpart.readers.tables.describe.convert_files import parquet_schema
 from daskgraphpart.readers.tables.describe.split_sets import EXPECTED
 from daskgraphpart.readers.tables.describe.table_files import TableFile, are_files
 from daskgraphpart.readers.tables.describe.table_words import EVERY_COLUMN, takes_each
@@ -37,6 +36,7 @@ from daskgraphpart.readers.tabular import (
     is_numeric,
     is_series,
     pair_of,
+    parquet_schema,
     without_ids,
 )
 from daskgraphpart.readers.type_names import canonical_name, ends_of_types, name_types

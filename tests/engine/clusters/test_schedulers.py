@@ -175,7 +175,7 @@ def test_a_worker_that_is_lost_while_the_job_begins_is_asked_no_more(
         if times == 1:
             partition(graph, tmp_path / "out", cluster)
             return
-        with pytest.raises(EnvironmentFaultError, match=r"workers were lost while the job began.*look at their logs"):
+        with pytest.raises(EnvironmentFaultError, match=r"workers were lost while the job began.*Look at their logs"):
             partition(graph, tmp_path / "out", cluster)
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.readers.database import quote, run, translated_errors
+from daskgraphpart.readers.tabular import parquet_schema
 from daskgraphpart.storage.faults import attach_path_to_error
 
 JSON_LINES, ARROW = (".jsonl", ".ndjson"), (".arrow", ".feather")
@@ -48,15 +49,6 @@ def _convert_arrow(path: str, is_file: bool, content: str, copy: str) -> None:
                         writer.write_table(rows.cast(schema))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as fault:
         raise InputFileError("not a file of Arrow IPC", file=path, found=str(fault).splitlines()[0]) from fault
-
-
-def parquet_schema(schema: Any) -> Any:
-    """Return a schema as Parquet can hold it: with plain strings in categories, where polars has views."""
-    for place, of in enumerate(schema):
-        if pa.types.is_dictionary(of.type) and str(of.type.value_type) == "string_view":
-            kind = pa.dictionary(of.type.index_type, pa.large_string(), of.type.ordered)
-            schema = schema.set(place, of.with_type(kind))
-    return schema
 
 
 def _convert_json(path: str, packing: str, content: str, copy: str) -> None:
