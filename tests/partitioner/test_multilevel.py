@@ -372,6 +372,12 @@ def test_kaminpar_is_given_a_graph_whole_if_most_arcs_lie_between_clusters(
     assert cuts[0] < cuts[1] if kind == "citations" else cuts[0] == cuts[1]
 
 
+def test_parallel_edges_that_are_merged_do_not_make_a_job_choose_what_takes_more_memory() -> None:
+    arcs, options = choose.WHOLE_ARCS + 2, AssignOptions(balance="nodes")
+    assert choose.choose(1000, arcs, 1, options, arcs).unclustered is not None
+    assert choose.choose(1000, arcs, 1, options, choose.UNCLUSTERED_ARCS + 2).unclustered is None
+
+
 def test_coarsening_ends_at_a_graph_of_few_nodes_per_part(tmp_path: Path) -> None:
     """It had gone on until nothing shrank, and the graph was streamed."""
     dense = np.triu(np.random.default_rng(0).random((1500, 1500)) < 0.5, 1).astype(np.int32)  # 1.1 million arcs
