@@ -26,6 +26,7 @@ OTHERS, OTHERS_AND_CONSTANTS = "*", "**"
 """All columns of a file that are not IDs; and those that names of directories hold, too."""
 MAX_ID = 2**63 - 2
 MISSING = ("NA", "N/A", "null", "NULL", "None", "\\N")
+MISSING_NUMBERS = (*MISSING, "nan", "NaN")
 """Texts that stand for a missing value of a feature; IDs may have such names."""
 COLUMNS_TRIED = 64  # for IDs that were looked for in another one
 TIME_HINT = "write times as 2024-05-01, 2024-05-01 12:00:00 or 2024-05-01T12:00:00.5+02:00"

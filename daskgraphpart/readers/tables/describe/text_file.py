@@ -17,6 +17,7 @@ from daskgraphpart.readers.tables.describe.columns import (
     COLUMNS_TRIED,
     DECIMAL_COMMA,
     MISSING,
+    MISSING_NUMBERS,
     OPEN_ENDS,
     OTHERS,
     OTHERS_AND_CONSTANTS,
@@ -293,9 +294,8 @@ def _looks_like_header(rows: Sequence[Sequence[str]], num_ids: int, types: Seque
         return False
     if are_usual(list(map(str.strip, first)), num_ids, types):
         return True
-    no_names = ("", "nan", "NaN", *MISSING)
     return bool(others) and any(
-        field.strip() not in no_names and all(_NUMBER.fullmatch(row[i]) for row in others)
+        field.strip() not in ("", *MISSING_NUMBERS) and all(_NUMBER.fullmatch(row[i]) for row in others)
         for i, field in enumerate(first)
     )
 

@@ -14,6 +14,7 @@ from daskgraphpart.readers.tables.describe.columns import (
     FLOATS,
     INTEGERS,
     MISSING,
+    MISSING_NUMBERS,
     STRINGS,
     TIMES,
     VECTORS,
@@ -22,7 +23,6 @@ from daskgraphpart.readers.tables.describe.columns import (
 )
 
 BLANKS = "' ' || chr(9)"  # to trim; slow, so texts without blank or sign in front come first
-MISSING_IDS = (*MISSING, "nan", "NaN")  # among integers
 _OFFSET = "Z| UTC|[+-][01][0-9](:?[0-5][0-9])?"
 _WHOLE_TIME = rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([ T][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}([.][0-9]+)?)?({_OFFSET})?)?"
 
@@ -48,7 +48,7 @@ def is_missing_id(column: Column, wanted: str, values: Any) -> np.ndarray:
     """Tell which IDs of a batch are missing, bool (rows,); words such as NA count as missing among integers."""
     is_missing = values.is_null(nan_is_null=column.kind == FLOATS and not column.is_text)
     if column.is_text and wanted == INTEGERS:
-        is_missing = pc.or_(is_missing, pc.is_in(values, pa.array(MISSING_IDS, pa.string())))
+        is_missing = pc.or_(is_missing, pc.is_in(values, pa.array(MISSING_NUMBERS, pa.string())))
     missing: np.ndarray = is_missing.to_numpy(zero_copy_only=False)
     return missing
 
@@ -56,7 +56,7 @@ def is_missing_id(column: Column, wanted: str, values: Any) -> np.ndarray:
 def is_no_id(column: Column, wanted: str, text: str) -> bool:
     """Whether the text of a value says that there is no ID, as `is_missing_id` does of batches."""
     if column.is_text:
-        return wanted == INTEGERS and text in MISSING_IDS
+        return wanted == INTEGERS and text in MISSING_NUMBERS
     return column.kind == FLOATS and text == "nan"
 
 
